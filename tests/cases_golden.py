@@ -6,11 +6,11 @@ import json
 
 from cases_markdown import Fence
 
+from polylsp.core.settings import Settings
+from polylsp.core.text import Source
 from polylsp.ide.check_json import file_object
 from polylsp.ide.hover import hover
-from polylsp.model.report import FileReport
-from polylsp.settings import Settings
-from polylsp.text import Source
+from polylsp.model.facts import FileReport
 
 
 def golden(fence: Fence, source: Source, report: FileReport) -> str:

@@ -7,7 +7,7 @@ import re
 import islpy as isl
 from cases_markdown import Fence
 
-from polylsp.model.report import FileReport
+from polylsp.model.facts import FileReport
 
 _SETS = ("domain", "context")
 _RELATIONS = ("reads", "may_writes", "must_writes", "flow", "false")

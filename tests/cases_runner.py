@@ -13,11 +13,10 @@ from cases_isl import isl_mismatch
 from cases_markdown import Case, rewrite
 from cases_verdict import fits, told
 
+from polylsp.core.settings import Settings
+from polylsp.core.text import Source
 from polylsp.ide.diagnostics import PRAGMA_CODES, diagnostics
-from polylsp.model.facts import LoopFacts, NestFacts
-from polylsp.model.report import FileReport
-from polylsp.settings import Settings
-from polylsp.text import Source
+from polylsp.model.facts import FileReport, LoopFacts, NestFacts
 
 Analyse = Callable[[str, str, Settings], FileReport]
 

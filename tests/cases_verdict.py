@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from cases_expect import ExpectedVerdict
 
-from polylsp.model.program import Site
-from polylsp.model.report import PlacedFunction
-from polylsp.model.verdict import Parallel, Sequential, Unknown, Verdict, word
-from polylsp.text import Source
+from polylsp.core.text import Source
+from polylsp.ir.program import Site
+from polylsp.ir.verdict import Parallel, Sequential, Unknown, Verdict, word
+from polylsp.model.facts import PlacedFunction
 
 
 def fits(wanted: ExpectedVerdict, got: Verdict, source: Source, placed: PlacedFunction) -> bool:

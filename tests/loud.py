@@ -16,7 +16,7 @@ class Loud(logging.Handler):
             raise record.exc_info[1]
 
 
-CATCHING = [logging.getLogger(name) for name in ("polylsp.frontends", "polylsp.mishap")]
+CATCHING = [logging.getLogger(name) for name in ("polylsp.frontends", "polylsp.core.processes")]
 LOUD = Loud()
 
 

@@ -7,8 +7,8 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any
 
-from polylsp.frontends.c.lower.types import wrapped
-from polylsp.model.program import (
+from polylsp.frontends.c.types import wrapped
+from polylsp.ir.program import (
     AddressOf,
     Assign,
     Assume,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from polylsp.frontends.c.compile_options import Options
 from polylsp.frontends.c.environment import environment_of, needed
-from polylsp.frontends.c.expand import Expanded, expand, used_macros
-from polylsp.frontends.c.lower.function import lower
-from polylsp.frontends.c.options import Options
+from polylsp.frontends.c.function_tokens import Expanded, expand, used_macros
+from polylsp.frontends.c.functions import lower
 from polylsp.frontends.c.outline import outline
-from polylsp.model.program import (
+from polylsp.ir.program import (
     AddressOf,
     Array,
     Assign,

@@ -8,7 +8,7 @@ import pytest
 from cases_markdown import Case, cases
 from cases_runner import mismatches
 
-from polylsp.pipeline import analyse
+from polylsp.engine.queries import analyse
 
 ROOT = Path(__file__).parent.parent
 DOCS = sorted((ROOT / "polylsp/ide/docs").glob("*.md"))

@@ -9,11 +9,10 @@ import pytest
 from cases_markdown import cases, rewrite
 from cases_runner import mismatches
 
-from polylsp.model.facts import FunctionFacts, LoopFacts
-from polylsp.model.program import Site
-from polylsp.model.rejection import Rejection
-from polylsp.model.report import FileProblem, FileReport, FunctionAnswer, PlacedFunction
-from polylsp.model.verdict import (
+from polylsp.core.settings import Settings
+from polylsp.core.text import Span
+from polylsp.ir.program import Rejection, Site
+from polylsp.ir.verdict import (
     AccessPoint,
     Assumption,
     Dependence,
@@ -24,8 +23,14 @@ from polylsp.model.verdict import (
     Verdict,
     Witness,
 )
-from polylsp.settings import Settings
-from polylsp.text import Span
+from polylsp.model.facts import (
+    FileProblem,
+    FileReport,
+    FunctionAnswer,
+    FunctionFacts,
+    LoopFacts,
+    PlacedFunction,
+)
 
 SUITE = """# Suite
 

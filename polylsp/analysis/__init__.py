@@ -1,1 +1,1 @@
-"""Dependences, privatisation, reductions, schedules and verdicts, on isl."""
+"""Summaries, dependences, privatisation, reductions and verdicts, on isl."""

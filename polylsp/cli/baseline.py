@@ -14,14 +14,14 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polylsp.cli.exits import Misused
-from polylsp.encoding import read_file
-from polylsp.replacing import replace_file
+from polylsp.cli.output import Misused
+from polylsp.core.source_files import read_file, replace_file
 
 if TYPE_CHECKING:
+    from polylsp.core.text import Source
     from polylsp.ide.diagnostics import Diagnostic
-    from polylsp.model.report import FileReport
-    from polylsp.text import Source
+    from polylsp.model.facts import FileReport
+
 
 _VERSION = 1
 _MOST_MB = 256

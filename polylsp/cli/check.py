@@ -1,7 +1,7 @@
-"""`polylsp check`: the findings of files and folders.
+"""`polylsp check`: findings of files and folders, and their safe fixes (`--fix`, `--diff`).
 
-Workers send the findings function by function. They are printed in the order of the files, and in a file in
-that of its text, as soon as no earlier ones are pending.
+Workers send the findings function by function. They are printed in the order of the files, and in a
+file in that of its text, as soon as no earlier ones are pending.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ import argparse
 import math
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, Literal, Union
 
-from polylsp.cli.exits import Exit
 from polylsp.cli.files import (
     NotOurs,
     Unreadable,
@@ -24,16 +23,38 @@ from polylsp.cli.files import (
     from_standard_input,
     joint_limits,
     read,
+    source_of,
 )
-from polylsp.cli.output import complain, terminal_width, write_json, write_lines, write_text
-from polylsp.cli.pool import Crashed, Finished, Observer, Share, Tell, stream
-from polylsp.cli.progress import Printer, Shown, showing
-from polylsp.cluster import Unusable
-from polylsp.process import TOOK_TOO_LONG
-from polylsp.settings import Settings
+from polylsp.cli.offload import Original, Unwritable, diff, original, rewrite, written
+from polylsp.cli.output import (
+    Exit,
+    Printer,
+    Shown,
+    complain,
+    showing,
+    terminal_width,
+    write_bytes,
+    write_json,
+    write_lines,
+    write_text,
+)
+from polylsp.cli.pool import Crashed, Finished, Observer, Share, Tell, results, stream
+from polylsp.core.cluster import Unusable
+from polylsp.core.processes import TOOK_TOO_LONG
+from polylsp.core.settings import Settings
+from polylsp.core.text import Source
+from polylsp.model.action import Replacement, applied
 
 if TYPE_CHECKING:
     from polylsp.cli.baseline import Baseline, Identity
+
+
+# --------------------------------------------------------------------------------------------------
+# `polylsp check`: the findings of files and folders.
+#
+# Workers send the findings function by function. They are printed in the order of the files, and in
+# a file in that of its text, as soon as no earlier ones are pending.
+# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +199,6 @@ def run(options: argparse.Namespace) -> int:
     limits = joint_limits(settings)
     is_fixed = True
     if options.fix or options.diff:
-        from polylsp.cli.fixing import fix
-
         is_fixed = fix(list(zip(files, settings, strict=True)), options, limits)
         if options.diff:
             return Exit.DONE if is_fixed else Exit.UNREADABLE
@@ -241,9 +260,9 @@ def _write(baseline: Baseline | None, checked: list[Checked]) -> int:
 
 def check_steps(task: Task, share: Share, observe: Observer, tell: Tell[News]) -> None:
     """Checks the functions of a share of one file; runs in another process."""
-    from polylsp.model.report import FileProblem, FileReport, FunctionAnswer, PlacedFunction
-    from polylsp.pipeline import analyse
-    from polylsp.streaming import Stream
+    from polylsp.engine.prepared import Stream
+    from polylsp.engine.queries import analyse
+    from polylsp.model.facts import FileProblem, FileReport, FunctionAnswer, PlacedFunction
 
     path, settings = task.path, task.settings
     try:
@@ -286,7 +305,7 @@ def check_file(task: Task, given_up: frozenset[str], observe: Observer) -> tuple
 
 def _rendered(source: Any, report: Any, task: Task) -> Rendered:
     from polylsp.ide import check_json, diagnostics, terminal
-    from polylsp.model.verdict import word
+    from polylsp.ir.verdict import word
 
     settings = task.settings
     found = diagnostics.diagnostics(source, report, settings)
@@ -321,9 +340,9 @@ def _spread(
     if not options.cluster:
         yield from stream(check_steps, tasks, options.jobs, settings)
         return
-    from polylsp.cli import cluster
+    from polylsp.cli import pool
 
-    for number, found in enumerate(cluster.results(check_file, tasks, options.cluster, settings)):
+    for number, found in enumerate(pool.cluster_results(check_file, tasks, options.cluster, settings)):
         yield from ((number, each) for each in ([found] if isinstance(found, Crashed) else found))
         yield number, Finished()
 
@@ -349,7 +368,7 @@ def _follow(
 
 def _announce(checked: Checked, printer: Printer) -> None:
     """Prints the part of a file's findings that is complete."""
-    from polylsp.ide.styled import Piece, counted
+    from polylsp.ide.terminal import Piece, counted
 
     if checked.task.format == "text":
         for lines in checked.found if checked.task.shown != "numbers" else ():
@@ -390,7 +409,7 @@ def _print_sarif(checked: list[Checked]) -> None:
 
 
 def _print_total(checked: list[Checked]) -> None:
-    from polylsp.ide.styled import Piece, counted
+    from polylsp.ide.terminal import Piece, counted
 
     words = sum((each.words for each in checked if _is_shown(each)), Counter[str]())
     done = sum(map(_is_shown, checked))
@@ -400,7 +419,7 @@ def _print_total(checked: list[Checked]) -> None:
 
 def _print_statistics(checked: list[Checked]) -> None:
     """Prints how often each finding is there, the most frequent one first."""
-    from polylsp.ide.styled import Piece
+    from polylsp.ide.terminal import Piece
 
     codes = sum((each.codes for each in checked if _is_shown(each)), Counter[str]())
     width = len(str(max(codes.values(), default=0)))
@@ -417,3 +436,63 @@ def _status(checked: list[Checked]) -> int:
     if any(each.failure for each in checked):
         return Exit.UNREADABLE
     return Exit.ERRORS if any(each.errors for each in checked) else Exit.DONE
+
+
+# --------------------------------------------------------------------------------------------------
+# `polylsp check --fix` and `--diff`: the safe fixes of files, written or printed.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Fixing:
+    path: str
+    source: Source
+    settings: Settings
+
+
+def fix(files: Sequence[tuple[str, Settings]], options: argparse.Namespace, limits: Settings) -> bool:
+    """Write the safe fixes of the findings that are shown, or print them as a diff; each file has settings of
+    its own, and workers the `limits`. Returns `False` where a file could not be fixed; with `--fix`, those
+    that cannot be read are left to the check, which says so."""
+    is_done = True
+    opened: list[tuple[Original, _Fixing]] = []
+    for path, settings in files:
+        try:
+            before = original(path, settings)
+            opened.append((before, _Fixing(path, source_of(path, before.text), settings)))
+        except Unreadable as problem:
+            if options.diff and not isinstance(problem, NotOurs):
+                complain(str(problem))
+                is_done = False
+    fixes = results(_fixes, [each for _, each in opened], options.jobs, limits)
+    for (before, each), found in zip(opened, fixes, strict=True):
+        if isinstance(found, Crashed):
+            complain(f"{each.path}: not fixed: {found.reason}")
+            is_done = False
+            continue
+        if not found:
+            continue
+        try:
+            after = before.encoded(written(before, each.source, applied(each.source.text, found)))
+            if options.diff:
+                write_bytes(b"".join(diff(before, after)))
+            else:
+                rewrite(before, after)
+                count = "1 safe fix" if len(found) == 1 else f"{len(found)} safe fixes"
+                complain(f"{each.path}: {count} applied")
+        except Unwritable as problem:
+            complain(str(problem))
+            is_done = False
+    return is_done
+
+
+def _fixes(fixing: _Fixing, given_up: frozenset[str], observe: Observer) -> tuple[Replacement, ...]:
+    """The safe fixes of one file as one edit; runs in another process."""
+    from polylsp.engine.queries import analyse, edit
+    from polylsp.ide.lightbulb import joined_fixes, safe_fixes
+
+    path, source, settings = fixing.path, fixing.source, fixing.settings
+    stopped = dict.fromkeys(given_up, TOOK_TOO_LONG)
+    report = analyse(path, source.text, settings, given_up=stopped, observe=observe, edits=True)
+    found = safe_fixes(source, report, settings, ("clauses", "directives"))
+    return joined_fixes(found.ready, [edit(path, source.text, settings, each) for each in found.asks])

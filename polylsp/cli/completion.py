@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from polylsp.cli.exits import Exit
-from polylsp.cli.output import write_text
+from polylsp.cli.output import Exit, write_text
 
 _FILES = ("FILE", "PATH", "FILE:LINE", "NAME")
 _FOLDERS = ("DIR",)

@@ -14,17 +14,14 @@ from pathlib import Path
 from typing import Literal
 
 import polylsp
-from polylsp.cli.exits import Exit
-from polylsp.cli.output import write_lines
-from polylsp.disk_cache import LARGEST, cache_folder
-from polylsp.fact_cache import cached_bytes, fact_cache
-from polylsp.ide.styled import Line, Piece, Style
+from polylsp.cli.output import Exit, write_lines
+from polylsp.core.disk_cache import LARGEST, cache_folder
+from polylsp.engine.fact_cache import cached_bytes, fact_cache
+from polylsp.ide.terminal import Line, Piece, Style
 from polylsp.launch import python_command
+from polylsp.measuring.toolchains import Compiler, why_no_device
+from polylsp.measuring.tools import compiler_here, on_path
 from polylsp.model.action import DEVICE_TARGETS
-from polylsp.runtime.compiler import Compiler
-from polylsp.runtime.machine import compiler_here
-from polylsp.runtime.offload_tools import why_no_device
-from polylsp.runtime.programs import on_path
 
 State = Literal["ok", "missing", "optional"]
 
@@ -108,7 +105,7 @@ def _program() -> Iterator[Finding]:
             yield Finding(package, "ok", version(package))
         except PackageNotFoundError:
             yield Finding(package, "missing", f"run `{sys.executable} -m pip install {package}`")
-    isl = probe(*python_command("polylsp.analysis.budget:print_isl_version"))
+    isl = probe(*python_command("polylsp.poly.budget:print_isl_version"))
     yield _found("isl", isl, "missing", "islpy does not load here: reinstall the package `islpy`")
 
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import argparse
 
-from polylsp.cli.exits import Exit
 from polylsp.cli.files import Unreadable, line_in
 from polylsp.cli.one_file import analysed, iterations, no_loop
-from polylsp.cli.output import complain, terminal_width, write_json, write_lines, write_text
+from polylsp.cli.output import Exit, complain, terminal_width, write_json, write_lines, write_text
 from polylsp.cli.pool import Crashed
-from polylsp.ide.explain import explain_object, explain_parts
+from polylsp.core.text import Source
 from polylsp.ide.lookup import loop_on_line
+from polylsp.ide.loop_explanation import explain_object, explain_parts
 from polylsp.ide.terminal import part_lines
-from polylsp.model.facts import LoopFacts
-from polylsp.model.report import FileReport, PlacedFunction
-from polylsp.model.space import IterationSpace
-from polylsp.text import Source
+from polylsp.model.facts import FileReport, LoopFacts, PlacedFunction
+from polylsp.model.iteration_points import IterationSpace
 
 
 def run(options: argparse.Namespace) -> int:

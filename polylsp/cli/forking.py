@@ -12,8 +12,8 @@ from typing import Any
 from polylsp.launch import isolate_multiprocessing
 
 _PRELOADED = (
-    "polylsp.pipeline",
-    "polylsp.languages.c",
+    "polylsp.engine.queries",
+    "polylsp.engine.c_files",
     "polylsp.ide.check_json",
     "polylsp.ide.diagnostics",
     "polylsp.ide.terminal",

@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator
 
 import polylsp
-from polylsp.cli.exits import Exit
-from polylsp.cli.output import write_text
+from polylsp.cli.output import Exit, write_text
 
 _CONTROL = re.compile(r"^([.'])", re.MULTILINE)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import polylsp
-from polylsp.cli.exits import Exit, Misused
+from polylsp.cli.output import Exit, Misused
 
 _ENTER = (
     f"import sys; sys.path.insert(0, {os.path.dirname(polylsp.__path__[0])!r});"  # noqa: PTH120
@@ -66,10 +66,10 @@ class Tools:
         from polylsp.cli import parser
         from polylsp.cli.files import Unreadable
         from polylsp.cli.one_file import analysed
+        from polylsp.core.settings import Settings
+        from polylsp.core.text import Span
         from polylsp.ide.actions import Offer
         from polylsp.ide.lightbulb import lightbulb
-        from polylsp.settings import Settings
-        from polylsp.text import Span
 
         place = self._place(path, line)
         options = parser().parse_args(["explain", place])

@@ -5,15 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 
-from polylsp.cli.exits import Exit
 from polylsp.cli.files import NoLine, Unreadable, cell_of, read_line, settings_of
 from polylsp.cli.one_file import measurable
-from polylsp.cli.output import complain, terminal_width, write_json, write_lines
-from polylsp.ide.measured import is_wrong, measured_parts
-from polylsp.ide.measured_json import measured_object
+from polylsp.cli.output import Exit, complain, terminal_width, write_json, write_lines
+from polylsp.ide.measured import is_wrong, measured_object, measured_parts
 from polylsp.ide.terminal import part_lines
+from polylsp.measuring.remote import Step, carried_out
 from polylsp.model.measurement import NoPlan, NotMeasured
-from polylsp.runtime.process import Step, carried_out
 
 
 def run(options: argparse.Namespace) -> int:

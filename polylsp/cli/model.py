@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from polylsp.cli.exits import Exit
 from polylsp.cli.files import Unreadable
 from polylsp.cli.one_file import analysed
-from polylsp.cli.output import complain, terminal_width, write_json, write_lines
+from polylsp.cli.output import Exit, complain, terminal_width, write_json, write_lines
 from polylsp.ide.nest_model import model_lines, model_object
 
 

@@ -9,17 +9,17 @@ from typing import Union
 
 from polylsp.cli.files import Unreadable, read, settings_of
 from polylsp.cli.pool import Crashed, Observer, results
+from polylsp.core.processes import TOOK_TOO_LONG
+from polylsp.core.settings import Settings
+from polylsp.core.text import Source
 from polylsp.ide.lookup import function_on_line, loop_on_line, loops, measured_on_line
-from polylsp.ide.measuring import code_name
+from polylsp.ide.measurement_view import code_name
+from polylsp.ir.program import Rejection
+from polylsp.measuring import stored_figures
 from polylsp.model.action import KERNEL_TARGETS, WHOLE_FUNCTION, ActionName, Ask, Declined, Edited
+from polylsp.model.facts import FileReport
+from polylsp.model.iteration_points import IterationSpace
 from polylsp.model.measurement import NoPlan, Parameters, Plan
-from polylsp.model.rejection import Rejection
-from polylsp.model.report import FileReport
-from polylsp.model.space import IterationSpace
-from polylsp.process import TOOK_TOO_LONG
-from polylsp.runtime import tuned
-from polylsp.settings import Settings
-from polylsp.text import Source
 
 
 def analysed(path: str, options: argparse.Namespace, relations: bool = False) -> tuple[Source, FileReport]:
@@ -129,28 +129,28 @@ class _Measured:
 
 
 def _analyse(file: _File, given_up: frozenset[str], observe: Observer) -> FileReport:
-    from polylsp.pipeline import analyse
+    from polylsp.engine.queries import analyse
 
     stopped = dict.fromkeys(given_up, TOOK_TOO_LONG)
     return analyse(file.path, file.text, file.settings, given_up=stopped, observe=observe)
 
 
 def _modelled(file: _File, given_up: frozenset[str], observe: Observer) -> FileReport:
-    from polylsp.pipeline import analyse
+    from polylsp.engine.queries import analyse
 
     stopped = dict.fromkeys(given_up, TOOK_TOO_LONG)
     return analyse(file.path, file.text, file.settings, relations=True, given_up=stopped, observe=observe)
 
 
 def _space(loop: _Loop, _given_up: frozenset[str], _observe: Observer) -> Union[IterationSpace, Rejection]:
-    from polylsp.pipeline import iteration_space
+    from polylsp.engine.queries import iteration_space
 
     file = loop.file
     return iteration_space(file.path, file.text, file.settings, loop.function, loop.ordinal, loop.dimensions)
 
 
 def _edit(chosen: _Action, given_up: frozenset[str], observe: Observer) -> Union[Edited, Declined]:
-    from polylsp.pipeline import edit
+    from polylsp.engine.queries import edit
 
     file, source = chosen.file, chosen.source
     report = _analyse(file, given_up, observe)
@@ -163,12 +163,12 @@ def _edit(chosen: _Action, given_up: frozenset[str], observe: Observer) -> Union
 
 def _as_tuned(file: _File, source: Source, report: FileReport, ask: Ask) -> Ask:
     """Request with the settings that tuning found for the present code."""
-    known = tuned.load(file.path)
+    known = stored_figures.load_settings(file.path)
     placed = next((each for each in report.functions if each.start == ask.starts), None)
     if placed is None or ask.function not in known:
         return ask
     code = code_name(source, report, placed)
-    found = tuned.parameters_for(known, ask.action, ask.function, code, file.settings)
+    found = stored_figures.parameters_for(known, ask.action, ask.function, code, file.settings)
     return replace(ask, parameters=found)
 
 
@@ -177,7 +177,7 @@ def _plan(chosen: _Measured, given_up: frozenset[str], observe: Observer) -> Uni
 
 
 def _version(chosen: _Measured, given_up: frozenset[str], observe: Observer) -> Version:
-    from polylsp.pipeline import measurable
+    from polylsp.engine.queries import measurable
 
     file, source = chosen.file, chosen.source
     report = _analyse(file, given_up, observe)

@@ -1,12 +1,8 @@
-"""Work in child processes, any of which may die or never come to an end.
+"""Work in child processes, any of which may die or never end, or on a Dask cluster.
 
-isl can search for an integer point for ever without counting operations, so only the system can end it. A
-worker reports the function that it is at, and is ended when that has taken its share of CPU time, which does
-not depend on the load of the machine. Then, or if it dies or is silent for very long, another one begins the
-same argument again and gives up that function.
-
-An argument may be worked on in steps (the functions of a file), each of which is answered as it is done. An
-idle worker takes over the later half of the steps that another one has still before it.
+isl can search for an integer point forever without counting operations, so only the system can end
+it: a worker is ended after its share of CPU time, and another resumes without that function. Idle
+workers take over later steps of an argument.
 """
 
 from __future__ import annotations
@@ -14,11 +10,14 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import pickle
 import signal
+import subprocess
 import sys
 import traceback
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -26,14 +25,30 @@ from time import monotonic
 from typing import Any, Generic, TypeVar, Union
 
 from polylsp.cli.forking import CONTEXT
-from polylsp.process import (
+from polylsp.core.cluster import Unusable, check_workers, connected
+from polylsp.core.processes import (
     EXIT_OUT_OF_MEMORY,
     end_with_parent,
     limit_cpu_time,
     limit_memory,
     ran_out_of_cpu_time,
 )
-from polylsp.settings import Settings
+from polylsp.core.settings import Settings
+from polylsp.launch import python_command
+
+# --------------------------------------------------------------------------------------------------
+# Work in child processes, any of which may die or never come to an end.
+#
+# isl can search for an integer point for ever without counting operations, so only the system can
+# end it. A worker reports the function that it is at, and is ended when that has taken its share of
+# CPU time, which does not depend on the load of the machine. Then, or if it dies or is silent for
+# very long, another one begins the same argument again and gives up that function.
+#
+# An argument may be worked on in steps (the functions of a file), each of which is answered as it
+# is done. An idle worker takes over the later half of the steps that another one has still before
+# it.
+# --------------------------------------------------------------------------------------------------
+
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -450,3 +465,61 @@ def _outcome(
     except Exception:
         return _Raised(traceback.format_exc())
     return Finished()
+
+
+# --------------------------------------------------------------------------------------------------
+# The work of `pool` spread over the machines of a Dask cluster.
+#
+# Dask restarts a dead worker's work elsewhere. Each batch runs in a separate process beside the
+# worker: one that Dask started may not have the processes by which `pool` survives an analysis that
+# never ends.
+# --------------------------------------------------------------------------------------------------
+
+
+_LARGEST_BATCH = 32
+_BATCHES_PER_THREAD = 4
+"""So that threads end at about the same time, though files differ."""
+
+
+def cluster_results(
+    work: Work[A, R], arguments: Sequence[A], address: str, settings: Settings
+) -> Generator[Union[R, Crashed], None, None]:
+    """As `pool.results`, from the workers of the scheduler at `address`; raises `Unusable`."""
+    with connected(address) as client:
+        check_workers(client)
+        batches = _batches(arguments, sum(client.nthreads().values()))
+        sent = [pickle.dumps((work, batch, settings)) for batch in batches]
+        futures = client.map(done_here, sent, folder=str(Path.cwd()), pure=False)
+        try:
+            for batch, future in zip(batches, futures, strict=True):
+                yield from _cluster_outcome(batch, future, address)
+                future.release()
+        finally:
+            client.cancel(futures)
+
+
+def done_here(batch: bytes, folder: str) -> bytes:
+    """The results of a pickled batch, pickled; called in a worker of Dask."""
+    if not Path(folder).is_dir():
+        raise Unusable(f"{folder} is not there: workers need the files in the same places as here")
+    command = python_command("polylsp.cli.batch:main")
+    done = subprocess.run(command, input=batch, capture_output=True, cwd=folder)
+    if done.returncode:
+        raise RuntimeError(done.stderr.decode(errors="replace"))
+    return done.stdout
+
+
+def _batches(arguments: Sequence[A], threads: int) -> list[Sequence[A]]:
+    size = max(1, min(_LARGEST_BATCH, len(arguments) // (_BATCHES_PER_THREAD * threads)))
+    return [arguments[first : first + size] for first in range(0, len(arguments), size)]
+
+
+def _cluster_outcome(batch: Sequence[A], future: Any, address: str) -> Sequence[Union[Any, Crashed]]:
+    from distributed import KilledWorker
+
+    try:
+        return pickle.loads(future.result())
+    except KilledWorker as killed:
+        return [Crashed(f"several workers died at it, {killed.last_worker.address} the last")] * len(batch)
+    except (CancelledError, OSError) as error:
+        raise Unusable(f"the scheduler at {address} went away") from error

@@ -6,11 +6,12 @@ import argparse
 from dataclasses import dataclass
 from functools import partial
 
-from polylsp.cli.exits import Exit
 from polylsp.cli.files import NotOurs, Unreadable, all_settings, files_of, joint_limits, read
-from polylsp.cli.output import complain, terminal_width, write_json, write_lines
+from polylsp.cli.output import Exit, complain, showing, terminal_width, write_json, write_lines
 from polylsp.cli.pool import Crashed, Observer, results
-from polylsp.cli.progress import showing
+from polylsp.core.processes import TOOK_TOO_LONG, Mishap, contained
+from polylsp.core.settings import Settings
+from polylsp.core.text import Source
 from polylsp.ide.ranking import (
     Candidate,
     FileRanking,
@@ -22,13 +23,8 @@ from polylsp.ide.ranking import (
     useful_loops,
 )
 from polylsp.ide.wording import capital
-from polylsp.mishap import Mishap, contained
 from polylsp.model.action import TARGETS_OF, Ask, Edited
-from polylsp.model.facts import LoopFacts
-from polylsp.model.report import PlacedFunction
-from polylsp.process import TOOK_TOO_LONG
-from polylsp.settings import Settings
-from polylsp.text import Source
+from polylsp.model.facts import LoopFacts, PlacedFunction
 
 _WIDEST = 100
 
@@ -75,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _ranking(file: _File, given_up: frozenset[str], observe: Observer) -> FileRanking:
     """The candidates of one file; runs in another process."""
-    from polylsp.pipeline import analyse
+    from polylsp.engine.queries import analyse
 
     stopped = dict.fromkeys(given_up, TOOK_TOO_LONG)
     report = analyse(
@@ -92,7 +88,7 @@ def _ranking(file: _File, given_up: frozenset[str], observe: Observer) -> FileRa
 
 def _candidate(file: _File, placed: PlacedFunction, loop: LoopFacts, *, is_given_up: bool) -> Candidate:
     """Candidate for a loop; without estimate and edit where these took too long before."""
-    from polylsp.pipeline import edit, work
+    from polylsp.engine.queries import edit, work
 
     path, text, settings, name = file.path, file.source.text, file.settings, placed.answer.facts.name
     without = partial(candidate, file.source, path, placed, loop, None)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from polylsp.cli.exits import Exit
-from polylsp.cli.output import complain
+from polylsp.cli.output import Exit, complain
 
 _TOKEN = "POLYLSP_TOKEN"
 
@@ -17,7 +16,7 @@ def run(options: argparse.Namespace) -> int:
 
     if options.tcp is None:
         return serve_stdio()
-    from polylsp.server.tcp import is_of_this_machine
+    from polylsp.server.app import is_of_this_machine
 
     host, port = options.tcp
     token = os.environ.get(_TOKEN, "")

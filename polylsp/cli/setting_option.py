@@ -6,7 +6,7 @@ import argparse
 from dataclasses import fields
 from typing import Union, get_type_hints
 
-from polylsp.settings import Settings
+from polylsp.core.settings import Settings
 
 Value = Union[bool, int, float, str, tuple[int, ...], tuple[str, ...]]
 
@@ -17,7 +17,7 @@ def setting(text: str) -> tuple[str, Value]:
     known = {each.name for each in fields(Settings)}
     if name not in known or "=" not in text:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE with the name of a setting")
-    from polylsp.project import WrongValue, checked
+    from polylsp.core.project import WrongValue, checked
 
     try:
         return name, checked(name, _value(value.strip(), get_type_hints(Settings)[name]))

@@ -5,19 +5,17 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from polylsp.cli.exits import Exit
 from polylsp.cli.files import NoLine, Unreadable, cell_of, read_line, settings_of
 from polylsp.cli.measure import clear, show
 from polylsp.cli.one_file import Version, versions
-from polylsp.cli.output import complain, terminal_width, write_json, write_lines
-from polylsp.ide.measured import best_words, is_wrong, measured_parts
-from polylsp.ide.measured_json import best_object, measured_object
+from polylsp.cli.output import Exit, complain, terminal_width, write_json, write_lines
+from polylsp.core.text import Source
+from polylsp.ide.measured import best_object, best_words, is_wrong, measured_object, measured_parts
 from polylsp.ide.terminal import part_lines
+from polylsp.measuring import stored_figures
+from polylsp.measuring.remote import Step, carried_out
+from polylsp.measuring.trials import CANDIDATES, best_of, of_kernels, searched
 from polylsp.model.measurement import Figure, Measurement, NoPlan, NotMeasured, Plan
-from polylsp.runtime import tuned
-from polylsp.runtime.process import Step, carried_out
-from polylsp.runtime.search import CANDIDATES, best_of, of_kernels, searched
-from polylsp.text import Source
 
 
 def run(options: argparse.Namespace) -> int:
@@ -80,7 +78,13 @@ def _carried_out(
 
 
 def _remember(plan: Plan, code: str, figures: Sequence[Figure]) -> None:
-    tuned.save(plan.path, {**tuned.load(plan.path), plan.function: tuned.worth_keeping(plan, code, figures)})
+    stored_figures.save_settings(
+        plan.path,
+        {
+            **stored_figures.load_settings(plan.path),
+            plan.function: stored_figures.worth_keeping(plan, code, figures),
+        },
+    )
 
 
 def _print(found: Measurement, best: Figure | None, options: argparse.Namespace, cell: int | None) -> None:

@@ -1,1 +1,1 @@
-"""Source text to the language-neutral program model."""
+"""Source text to the language-neutral program."""

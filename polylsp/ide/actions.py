@@ -1,4 +1,8 @@
-"""Code actions on a loop: listed from its facts, computed when chosen."""
+"""Code actions of loops, functions and findings: listed from facts, computed when chosen.
+
+Covers parallelisation and transforms of a loop, device offload of a function, GPU kernels in a new
+file, repair of a directive, and suppression of a finding.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,66 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from typing_extensions import assert_never
+
+from polylsp.core.language import PYTHON, C
+from polylsp.core.settings import Settings
+from polylsp.core.text import Source, Span
 from polylsp.ide import wording
-from polylsp.ide.lookup import loop_at_header, loop_on_line, loops
-from polylsp.ide.transform_offers import told
-from polylsp.language import PYTHON
-from polylsp.model.action import TARGETS_OF, WHOLE_FUNCTION, ActionName, Ask, Target
-from polylsp.model.facts import LoopFacts
-from polylsp.model.feasibility import Feasibility, lines_moved
-from polylsp.model.report import FileReport, PlacedFunction
-from polylsp.model.roots import is_governed, parallel_roots
-from polylsp.model.verdict import Assumption, Parallel
-from polylsp.settings import Settings
-from polylsp.text import Source, Span
+from polylsp.ide.diagnostics import SEVERITIES, Diagnostic, diagnostics, pragma_code
+from polylsp.ide.directive_faults import atomic_update, directive_name, directive_sentence, mended, removed
+from polylsp.ide.excerpt import access_excerpt
+from polylsp.ide.lookup import (
+    function_on_line,
+    function_span,
+    loop_at_header,
+    loop_on_line,
+    loops,
+    outermost_of_nest,
+)
+from polylsp.ide.ready_actions import ReadyOffer
+from polylsp.ide.suppression import is_suppressed, suppressed, suppressing
+from polylsp.ide.transform_offers import restructuring, told
+from polylsp.ir.directive import (
+    ConditionalRace,
+    DirectiveFacts,
+    EveryThread,
+    Finding,
+    Lacking,
+    Mend,
+    NotLast,
+    OtherOperator,
+    OtherStep,
+    Race,
+    ShortSection,
+    Unordered,
+)
+from polylsp.ir.verdict import Assumption, Parallel
+from polylsp.model.action import (
+    KERNELS_OF,
+    TARGETS_OF,
+    WHOLE_FUNCTION,
+    ActionName,
+    Ask,
+    KernelTarget,
+    Replacement,
+    Target,
+)
+from polylsp.model.facts import (
+    Feasibility,
+    FileReport,
+    FunctionFacts,
+    LoopFacts,
+    PlacedFunction,
+    is_governed,
+    lines_moved,
+    parallel_roots,
+)
+
+# --------------------------------------------------------------------------------------------------
+# Code actions on a loop: listed from its facts, computed when chosen.
+# --------------------------------------------------------------------------------------------------
+
 
 TARGET_NAMES: dict[Target, str] = {
     "openmp": "OpenMP",
@@ -208,3 +260,260 @@ def _transforms(
             shown = replace(shown, conditional=bool(little))
         ask = _ask(placed, loop, possible.action)
         yield Offer(ask, title, shown.kind, shown.preferred, "", shown.codes, shown.conditional)
+
+
+# --------------------------------------------------------------------------------------------------
+# The lightbulb's offer to run all parallel loops of a function on a device, sharing its memory.
+# --------------------------------------------------------------------------------------------------
+
+
+def function_offers(source: Source, report: FileReport, settings: Settings, span: Span) -> tuple[Offer, ...]:
+    """Offers for each target, on the header of a function and on those of its outermost loops, where there
+    are several parallel loops; on the function's header also restructuring, where that helps."""
+    placed = _function(source, report, span) if report.language == C.name else None
+    if placed is None:
+        return ()
+    on_loop = loop_at_header(report, span.start) is not None
+    return (*_function_offers(source, settings, placed), *(() if on_loop else _restructuring(placed)))
+
+
+def _function(source: Source, report: FileReport, span: Span) -> PlacedFunction | None:
+    found = loop_at_header(report, span.start)
+    if found is not None:
+        return found[0] if found[1].depth == 1 else None
+    return function_on_line(source, report, source.line_of(span.start))
+
+
+def _function_offers(source: Source, settings: Settings, placed: PlacedFunction) -> Iterator[Offer]:
+    facts = placed.answer.facts
+    roots = [root for root in _roots(facts) if not root.misfit and not is_governed(facts, root.ordinal)]
+    if len(roots) < 2:
+        return
+    for target in WHOLE_FUNCTION:
+        what = f"Run the {len(roots)} parallel loops of `{facts.name}` with {TARGET_NAMES[target]}"
+        terms = terms_of(settings, placed, tuple(roots), target)
+        ask = Ask(target, facts.name, placed.start, 0)
+        title = f"{what}, sharing what is on the device{f' ({terms})' if terms else ''}"
+        reason = why_infeasible(source, placed, 0, target)
+        yield Offer(ask, title, "refactor.rewrite", disabled=reason)
+
+
+def _restructuring(placed: PlacedFunction) -> Iterator[Offer]:
+    """Restructuring offers of its loops, for the header of the function as well."""
+    known = placed.answer.feasibility or Feasibility()
+    found = next((each for each in known.possible if each.action == "restructure"), None)
+    if found is not None:
+        ask = Ask("restructure", placed.answer.facts.name, placed.start, found.ordinal)
+        yield Offer(ask, restructuring(placed, found), "refactor.rewrite")
+
+
+def _roots(facts: FunctionFacts) -> Iterator[LoopFacts]:
+    for loop in facts.loops:
+        if loop.depth == 1:
+            yield from parallel_roots(facts, loop.ordinal)
+
+
+# --------------------------------------------------------------------------------------------------
+# Code action that creates a file: a nest as kernels of a GPU.
+# --------------------------------------------------------------------------------------------------
+
+
+KERNEL_NAMES: dict[KernelTarget, str] = {"cuda": "CUDA", "pycuda": "PyCUDA"}
+
+_NO_FILE = "The editor does not let a language server make files: use `polylsp offload --target cuda`."
+
+
+def kernel_offers(source: Source, report: FileReport, span: Span, makes_files: bool) -> Iterator[Offer]:
+    """Kernels for the nest around a cursor or a selection, if some of it is parallel, and on the header of a
+    function for all of its nests; `makes_files`: the editor can make the file that those of C stand in."""
+    found = loop_at(source, report, span)
+    if found is None:
+        yield from _whole(source, report, span, makes_files)
+        return
+    placed, loop = found
+    facts = placed.answer.facts
+    roots = parallel_roots(facts, loop.ordinal)
+    if not roots or any(is_governed(facts, root.ordinal) for root in roots):
+        return
+    target = KERNELS_OF[report.language]
+    ask = Ask(target, facts.name, placed.start, loop.ordinal)
+    title = f"Offload {wording.subject(outermost_of_nest(placed, loop))} to a GPU ({KERNEL_NAMES[target]})"
+    reason = _why_not(source, placed, loop) if makes_files or target != "cuda" else _NO_FILE
+    yield Offer(ask, title, "refactor.rewrite", disabled=reason, codes=RUN_CODES, conditional=True)
+
+
+def _whole(source: Source, report: FileReport, span: Span, makes_files: bool) -> Iterator[Offer]:
+    """All nests of a function at once, where there are several."""
+    placed = function_on_line(source, report, source.line_of(span.start))
+    if placed is None:
+        return
+    facts = placed.answer.facts
+    outermost = [loop for loop in facts.loops if loop.depth == 1 and parallel_roots(facts, loop.ordinal)]
+    if len(outermost) < 2 or any(is_governed(facts, loop.ordinal) for loop in outermost):
+        return
+    reasons = [_why_not(source, placed, loop) for loop in outermost]
+    reason = reasons[0] if all(reasons) else ""
+    target = KERNELS_OF[report.language]
+    what = f"Offload the {len(outermost)} nests of `{facts.name}` to a GPU ({KERNEL_NAMES[target]})"
+    ask = Ask(target, facts.name, placed.start, 0)
+    disabled = reason if makes_files or target != "cuda" else _NO_FILE
+    yield Offer(ask, f"{what}, sharing what is on the device", "refactor.rewrite", disabled=disabled)
+
+
+def _why_not(source: Source, placed: PlacedFunction, loop: LoopFacts) -> str:
+    """Reason why trying gave no kernels; empty where it gave some, or was not tried."""
+    known = placed.answer.feasibility
+    reason = known.why_not(KERNELS_OF[placed.answer.language], loop.ordinal) if known is not None else ""
+    return lines_moved(reason, source.line_of(placed.start))
+
+
+# --------------------------------------------------------------------------------------------------
+# The lightbulb's offers to mend a directive: the clause that it lacks, or away with it.
+# --------------------------------------------------------------------------------------------------
+
+
+def mend_offers(source: Source, report: FileReport, settings: Settings, span: Span) -> tuple[ReadyOffer, ...]:
+    """Offers that mend the directives on the lines of a span, or before loops whose headers are there."""
+    first, last = source.line_of(span.start), source.line_of(span.end)
+    found: list[ReadyOffer] = []
+    for placed in report.functions:
+        for directive in placed.answer.facts.directives:
+            places = (placed.pragma(directive.pragma), *_headers(placed, directive))
+            if any(_is_on(source, place, first, last) for place in places):
+                found.extend(_directive_offers(source, placed, settings, directive))
+    return tuple(found)
+
+
+def completions(source: Source, report: FileReport, settings: Settings) -> Iterator[ReadyOffer]:
+    """For each directive that only lacks clauses, the edit that adds all of them."""
+    for placed in report.functions:
+        for directive in placed.answer.facts.directives:
+            if directive.findings and all(isinstance(each, Lacking) for each in directive.findings):
+                yield from [
+                    each for each in _directive_offers(source, placed, settings, directive) if each.preferred
+                ][:1]
+
+
+def _headers(placed: PlacedFunction, directive: DirectiveFacts) -> Iterator[Span]:
+    for loop in placed.answer.facts.loops:
+        if loop.ordinal in directive.loops:
+            yield placed.span(loop.header)
+
+
+def _is_on(source: Source, place: Span, first: int, last: int) -> bool:
+    return source.line_of(place.start) <= last and first <= source.line_of(place.end)
+
+
+def _directive_offers(
+    source: Source, placed: PlacedFunction, settings: Settings, directive: DirectiveFacts
+) -> Iterator[ReadyOffer]:
+    shown = [each for each in directive.findings if _is_shown(source, placed, settings, directive, each)]
+    lacking = [each for each in shown if isinstance(each, Lacking)]
+    if len(lacking) > 1:
+        mends = tuple(each.mend for each in lacking)
+        clauses = wording.listing([f"`{mend.clause}`" for mend in mends])
+        title = f"Complete the directive with {clauses}"
+        edit = mended(source, placed, directive, *mends)
+        yield from _offer(source, placed, directive, tuple(lacking), title, edit, preferred=True)
+    for finding in shown:
+        title, edit = _mend(source, placed, directive, finding)
+        preferred = not isinstance(finding, Race) and len(lacking) < 2
+        yield from _offer(source, placed, directive, (finding,), title, edit, preferred=preferred)
+
+
+def _is_shown(
+    source: Source, placed: PlacedFunction, settings: Settings, directive: DirectiveFacts, finding: Finding
+) -> bool:
+    line = source.line_of(placed.pragma(directive.pragma).start)
+    code = pragma_code(finding)
+    return settings.shows(code, SEVERITIES[code]) and not is_suppressed(suppressed(source), line, code)
+
+
+def _offer(
+    source: Source,
+    placed: PlacedFunction,
+    directive: DirectiveFacts,
+    findings: tuple[Finding, ...],
+    title: str,
+    edit: Replacement | None,
+    *,
+    preferred: bool,
+) -> Iterator[ReadyOffer]:
+    if edit is not None:
+        messages = tuple(directive_sentence(source, placed, directive, each) for each in findings)
+        span = placed.pragma(directive.pragma)
+        yield ReadyOffer(pragma_code(findings[0]), span, title, edit, messages, preferred)
+
+
+def _mend(
+    source: Source, placed: PlacedFunction, directive: DirectiveFacts, finding: Finding
+) -> tuple[str, Replacement | None]:
+    """Remedy of one finding: its title, and the edit of the text."""
+    match finding:
+        case Lacking(mend=mend):
+            return _title(mend), mended(source, placed, directive, mend)
+        case OtherOperator(variable=variable, stated=stated, computed=computed):
+            mend = Mend(f"reduction({computed}:{variable})", variable, "reduction")
+            title = f"Write `{mend.clause}` in place of `reduction({stated}:{variable})`"
+            return title, mended(source, placed, directive, mend)
+        case OtherStep(variable=variable, stated=stated, computed=computed) if computed:
+            mend = Mend(f"linear({variable}:{computed})", variable, "linear")
+            title = f"Write `{mend.clause}` in place of `linear({variable}:{stated})`"
+            return title, mended(source, placed, directive, mend)
+        case ConditionalRace(access=access, atomic=True):
+            words = access_excerpt(source, placed, access)
+            title = f"Make the update of `{words}` atomic"
+            return title, atomic_update(source, placed, directive, access)
+        case ConditionalRace(mend=Mend() as mend):
+            return _title(mend), mended(source, placed, directive, mend)
+        case Race():
+            title = f"{_without(directive)}: the loop runs in order"
+            return title, removed(source, placed, directive)
+        case ConditionalRace() | NotLast() | OtherStep() | ShortSection() | EveryThread() | Unordered():
+            # Where a section ends, and what each thread is to do alone, is for a person to say.
+            return "", None
+        case _:
+            assert_never(finding)
+
+
+def _without(directive: DirectiveFacts) -> str:
+    name = directive_name(directive)
+    return f"Write `range` in place of {name}" if directive.family == "numba" else f"Remove {name}"
+
+
+def _title(mend: Mend) -> str:
+    if mend.moved:
+        return f"Write `{mend.clause}` in place of `{mend.out_of}({mend.moved})`"
+    return f"Add `{mend.clause}` to the directive"
+
+
+# --------------------------------------------------------------------------------------------------
+# The lightbulb's offer to suppress a finding by a comment.
+# --------------------------------------------------------------------------------------------------
+
+
+def suppress_offers(
+    source: Source, report: FileReport, settings: Settings, span: Span
+) -> tuple[ReadyOffer, ...]:
+    """Offers for each code of the findings that begin on the lines of a span."""
+    first, last = source.line_of(span.start), source.line_of(span.end)
+    found = diagnostics(source, _near(source, report, first, last), settings)
+    here = [each for each in found if first <= source.line_of(each.span.start) <= last]
+    once = {(source.line_of(each.span.start), each.code): each for each in reversed(here)}
+    return tuple(_suppression_offer(source, report.language, each) for each in reversed(once.values()))
+
+
+def _near(source: Source, report: FileReport, first: int, last: int) -> FileReport:
+    """The part of a report about some lines."""
+
+    def touches(span: Span) -> bool:
+        return source.line_of(span.start) <= last and first <= source.line_of(span.end)
+
+    return replace(report, functions=tuple(each for each in report.functions if touches(function_span(each))))
+
+
+def _suppression_offer(source: Source, language: str, found: Diagnostic) -> ReadyOffer:
+    line = source.near(found.span.start).line_name(found.span.start)
+    title = f"Ignore `{found.code}` on line {line}"
+    edit = suppressing(source, found.span.start, found.code, language)
+    return ReadyOffer(found.code, found.span, title, edit)

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from polylsp.ide.advice import advice_words
+from polylsp.core.settings import Settings
+from polylsp.core.text import Source, Span
 from polylsp.ide.diagnostics import Diagnostic, diagnostics
 from polylsp.ide.excerpt import excerpt
+from polylsp.ide.wording import advice_words
+from polylsp.ir.verdict import AccessPoint, Parallel, Sequential, Unknown, Witness, word
 from polylsp.model.action import KERNELS_OF, TARGETS_OF
-from polylsp.model.facts import LoopFacts, NestFacts
-from polylsp.model.report import FileReport, PlacedFunction
-from polylsp.model.verdict import AccessPoint, Parallel, Sequential, Unknown, Witness, word
-from polylsp.settings import Settings
-from polylsp.text import Source, Span
+from polylsp.model.facts import FileReport, LoopFacts, NestFacts, PlacedFunction
 
 JsonObject = dict[str, Any]
 

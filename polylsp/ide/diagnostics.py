@@ -8,14 +8,16 @@ from typing import Literal, get_args
 
 from typing_extensions import assert_never
 
+from polylsp.core.settings import Settings
+from polylsp.core.text import Source, Span
 from polylsp.ide import wording
-from polylsp.ide.advice import advice_words
+from polylsp.ide.code_pages import page_uri
+from polylsp.ide.directive_faults import directive_sentence
 from polylsp.ide.excerpt import access_excerpt
-from polylsp.ide.nests import essential_loops, exposing_transform, parallel_band
-from polylsp.ide.pages import page_uri
-from polylsp.ide.pragmas import directive_sentence
+from polylsp.ide.lookup import essential_loops, exposing_transform, parallel_band
 from polylsp.ide.suppression import is_suppressed, suppressed
-from polylsp.model.directive import (
+from polylsp.ide.wording import advice_words
+from polylsp.ir.directive import (
     ConditionalRace,
     DirectiveFacts,
     EveryThread,
@@ -28,12 +30,9 @@ from polylsp.model.directive import (
     ShortSection,
     Unordered,
 )
-from polylsp.model.facts import FunctionFacts, LoopFacts
-from polylsp.model.rejection import Rejection
-from polylsp.model.report import FileProblem, FileReport, PlacedFunction
-from polylsp.model.verdict import AccessPoint, Dependence, Parallel, Sequential, Unknown
-from polylsp.settings import Settings
-from polylsp.text import Source, Span
+from polylsp.ir.program import Rejection
+from polylsp.ir.verdict import AccessPoint, Dependence, Parallel, Sequential, Unknown
+from polylsp.model.facts import FileProblem, FileReport, FunctionFacts, LoopFacts, PlacedFunction
 
 Severity = Literal["error", "warning", "information", "hint"]
 

@@ -6,9 +6,9 @@ import ast
 import re
 from collections.abc import Mapping
 
-from polylsp.model.report import PlacedFunction
-from polylsp.model.verdict import AccessPoint
-from polylsp.text import Source, Span
+from polylsp.core.text import Source, Span
+from polylsp.ir.verdict import AccessPoint
+from polylsp.model.facts import PlacedFunction
 
 LIMIT = 60
 

@@ -1,4 +1,4 @@
-"""Facts of the loop under the cursor: the verdict, then its evidence."""
+"""Hover of a loop: verdict, evidence, and NVIDIA's report on its kernels, as Markdown or plain text."""
 
 from __future__ import annotations
 
@@ -8,17 +8,31 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Union
 
+from typing_extensions import assert_never
+
+from polylsp.core.text import Source, Span
 from polylsp.ide import wording
-from polylsp.ide.advice import advice_words
+from polylsp.ide.directive_faults import directive_sentence
 from polylsp.ide.excerpt import access_excerpt
-from polylsp.ide.lookup import loop_at_header
-from polylsp.ide.nests import exposing_transform, nest_of
-from polylsp.ide.pragmas import directive_sentence
-from polylsp.model.facts import LoopFacts, NestFacts
-from polylsp.model.report import FileReport, PlacedFunction
-from polylsp.model.space import Drawing
-from polylsp.model.verdict import AccessPoint, Assumption, Dependence, Parallel, Sequential, Unknown
-from polylsp.text import Source, Span
+from polylsp.ide.lookup import (
+    exposing_transform,
+    loop_at_header,
+    loop_by_number,
+    loops,
+    nest_of,
+    outermost_of_nest,
+)
+from polylsp.ide.wording import advice_words
+from polylsp.ir.verdict import AccessPoint, Assumption, Dependence, Parallel, Sequential, Unknown
+from polylsp.model.action import KERNELS_OF, Ask
+from polylsp.model.facts import FileReport, LoopFacts, NestFacts, PlacedFunction, is_governed, parallel_roots
+from polylsp.model.iteration_points import Drawing
+from polylsp.model.kernel_report import Compiled, DeviceCode, KernelWord, NotCompiled, Resources, occupancy
+
+# --------------------------------------------------------------------------------------------------
+# Facts of the loop under the cursor: the verdict, then its evidence.
+# --------------------------------------------------------------------------------------------------
+
 
 _SHOWN_DEPENDENCES = 12
 _LONGEST_IMAGE = 80_000
@@ -276,3 +290,82 @@ def _plain(part: Part) -> str:
             return ""
         case str():
             return part.replace("`", "")
+
+
+# --------------------------------------------------------------------------------------------------
+# Report of NVIDIA's compiler on the kernels of a nest, in words and in a table.
+# --------------------------------------------------------------------------------------------------
+
+
+Name = tuple[str, int]
+"""An answer's key, and the outermost loop (ordinal) of a nest of it: other code, another name."""
+
+
+def asks_of(report: FileReport) -> dict[Name, Ask]:
+    """Requests for the kernels of each nest of a file that may have some."""
+    found: dict[Name, Ask] = {}
+    target = KERNELS_OF[report.language]
+    for placed, loop in loops(report):
+        facts, feasibility = placed.answer.facts, placed.answer.feasibility
+        roots = parallel_roots(facts, loop.ordinal)
+        if not roots or any(is_governed(facts, root.ordinal) for root in roots):
+            continue
+        if feasibility is None or not feasibility.why_not(target, loop.ordinal):
+            outermost = outermost_of_nest(placed, loop).ordinal
+            found[placed.answer.key, outermost] = Ask(target, facts.name, placed.start, outermost)
+    return found
+
+
+def kernel_parts(
+    report: FileReport, said: Callable[[Name], KernelWord | None], function: str, ordinal: int
+) -> tuple[Part, ...]:
+    """Report on the kernels of the nest around a loop; empty where there is none."""
+    found = loop_by_number(report, function, ordinal)
+    if found is None:
+        return ()
+    placed, loop = found
+    word = said((placed.answer.key, outermost_of_nest(placed, loop).ordinal))
+    if word is None:
+        return ()
+    match word.word:
+        case Compiled() as compiled:
+            return tuple(_compiled(word.code, compiled))
+        case NotCompiled() as refused:
+            return (_refused(refused),)
+        case _:
+            assert_never(word.word)
+
+
+def _compiled(code: DeviceCode, word: Compiled) -> Iterator[Part]:
+    names = dict(code.threads)
+    known = [each for each in word.resources if each.kernel in names]
+    if not known:
+        return
+    architectures = dict.fromkeys(f"sm_{each.architecture}" for each in known)
+    yield f"Kernels for a GPU, as NVIDIA's compiler makes them for {wording.listing(list(architectures))}:"
+    header = ("kernel", "threads of a block", "registers", "shared bytes", "spilled bytes", "occupancy")
+    rows = [
+        _kernel_row(name, threads, [e for e in known if e.kernel == name]) for name, threads in code.threads
+    ]
+    yield Table(header, tuple(rows))
+
+
+def _kernel_row(name: str, threads: int, taken: Sequence[Resources]) -> tuple[str, ...]:
+    """A kernel on all architectures: one figure where they agree."""
+    return (
+        f"`{name}`",
+        str(threads),
+        _figures([str(each.registers) for each in taken]),
+        _figures([str(each.shared) for each in taken]),
+        _figures([str(each.spilled) for each in taken]),
+        _figures([f"{occupancy(each, threads):.0%}" for each in taken]),
+    )
+
+
+def _figures(each: Sequence[str]) -> str:
+    return each[0] if len(set(each)) == 1 else ", ".join(each)
+
+
+def _refused(word: NotCompiled) -> Bullets:
+    heading = "ERROR in polylsp: NVIDIA's compiler refuses the kernels of this loop; please report it"
+    return Bullets(heading, (f"sm_{word.architecture}: `{word.message}`",))

@@ -10,22 +10,26 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Union
 
-from polylsp.ide.actions import Offer, loop_at, offers, terms_of
+from polylsp.core.language import C
+from polylsp.core.settings import Settings
+from polylsp.core.text import Source, Span
+from polylsp.ide.actions import (
+    Offer,
+    completions,
+    function_offers,
+    kernel_offers,
+    loop_at,
+    mend_offers,
+    offers,
+    suppress_offers,
+    terms_of,
+)
 from polylsp.ide.diagnostics import Diagnostic, diagnostics
-from polylsp.ide.function_action import function_offers
-from polylsp.ide.kernel_action import kernel_offers
 from polylsp.ide.lookup import loops
-from polylsp.ide.mend_action import completions, mend_offers
-from polylsp.ide.ready import ReadyOffer
-from polylsp.ide.suppress_action import suppress_offers
-from polylsp.language import C
+from polylsp.ide.ready_actions import ReadyOffer
+from polylsp.ir.verdict import Parallel
 from polylsp.model.action import KERNEL_TARGETS, ActionName, Answer, Ask, Edited, Replacement
-from polylsp.model.facts import LoopFacts
-from polylsp.model.report import FileReport, PlacedFunction
-from polylsp.model.roots import is_governed, parallel_roots
-from polylsp.model.verdict import Parallel
-from polylsp.settings import Settings
-from polylsp.text import Source, Span
+from polylsp.model.facts import FileReport, LoopFacts, PlacedFunction, is_governed, parallel_roots
 
 _DIRECTIVES: tuple[ActionName, ...] = ("openmp", "numba", "openacc", "openmp-target")
 _OVERLAP: tuple[ActionName, ...] = ("overlap-check", "restrict", *_DIRECTIVES)

@@ -1,16 +1,20 @@
-"""Lookup of loops, nests and functions by offset or number."""
+"""Lookup of functions, loops and nests by offset, line or number."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Container, Iterator
 
-from polylsp.language import C
+from polylsp.core.language import C
+from polylsp.core.text import Source, Span
+from polylsp.ir.verdict import Parallel, Sequential, Unknown
 from polylsp.model.action import ActionName, Ask
-from polylsp.model.facts import LoopFacts
+from polylsp.model.facts import FileReport, LoopFacts, NestFacts, PlacedFunction, Transform
 from polylsp.model.measurement import AskToMeasure
-from polylsp.model.report import FileReport, PlacedFunction
-from polylsp.model.verdict import Unknown
-from polylsp.text import Source, Span
+
+# --------------------------------------------------------------------------------------------------
+# Lookup of loops, nests and functions by offset or number.
+# --------------------------------------------------------------------------------------------------
 
 
 def function_span(placed: PlacedFunction) -> Span:
@@ -134,3 +138,120 @@ def loops_given_up(report: FileReport) -> int:
     """Number of loops that exceeded their budget."""
     verdicts = (loop.verdict for _, loop in loops(report))
     return sum(isinstance(each, Unknown) and each.rejection.code == "budget" for each in verdicts)
+
+
+# --------------------------------------------------------------------------------------------------
+# Nest around a loop: its band, the transform that exposes parallelism, and the loops worth a
+# finding.
+# --------------------------------------------------------------------------------------------------
+
+
+_EXPOSING = ("interchange", "distribute", "skew")
+
+_FEW_ITERATIONS = 300
+"""Iterations of an innermost loop below which threads cannot gain anything: starting them takes some 10,000
+operations (`parallel_threshold`)."""
+_BOUND = re.compile(r"(?:<=?\s*|range\((?:-?\d+\s*,\s*)?)(\w+)\s*[;)]")
+
+
+def essential_loops(
+    source: Source, placed: PlacedFunction, transforms: Container[str] = ()
+) -> frozenset[int]:
+    """Loops that findings are about at the level `essential`: of each nest the outermost loop that can run in
+    parallel, or under a condition; else the outermost loop. Around nests with such loops it has none. A loop
+    that one of `transforms` makes parallel counts. Innermost parallel loops with a constant number of
+    iterations that is small are left out beside others."""
+    loops = placed.answer.facts.loops
+    found = [
+        chosen
+        for loop in loops
+        if loop.parent == 0
+        for chosen in _useful(source, placed, loop, transforms) or [loop]
+    ]
+    long = [each for each in found if not (_may_be_parallel(each) and _is_short(source, placed, each))]
+    return frozenset(each.ordinal for each in long or found)
+
+
+def _useful(
+    source: Source, placed: PlacedFunction, loop: LoopFacts, transforms: Container[str]
+) -> list[LoopFacts]:
+    exposing = exposing_transform(placed, loop)
+    if _may_be_parallel(loop) or (exposing is not None and exposing.kind in transforms):
+        return [loop]
+    nests = [(inner, _useful(source, placed, inner, transforms)) for inner in _inner(placed, loop)]
+    if not any(useful for _, useful in nests):
+        return []
+    found = [one for inner, useful in nests for one in useful or [inner]]
+    return [each for each in found if not (_may_be_parallel(each) and _is_short(source, placed, each))]
+
+
+def _may_be_parallel(loop: LoopFacts) -> bool:
+    match loop.verdict:
+        case Parallel():
+            return True
+        case Unknown(would_help=would_help):
+            return bool(would_help)
+        case Sequential():
+            return False
+
+
+def _inner(placed: PlacedFunction, loop: LoopFacts) -> Iterator[LoopFacts]:
+    return (each for each in placed.answer.facts.loops if each.parent == loop.ordinal)
+
+
+def _is_short(source: Source, placed: PlacedFunction, loop: LoopFacts) -> bool:
+    """True for an innermost loop with few iterations. The bound is read off the header: facts have none."""
+    if any(True for _ in _inner(placed, loop)):
+        return False
+    span = placed.span(loop.header)
+    found = _BOUND.search(source.text, span.start, span.end)
+    bound = _constant(source.text, found[1]) if found is not None else None
+    return bound is not None and bound < _FEW_ITERATIONS
+
+
+def _constant(text: str, word: str) -> int | None:
+    """Value of a number as written, or of a macro or a constant of the module that is one."""
+    if word.isdecimal():
+        return int(word)
+    found = re.search(
+        rf"^(?:[ \t]*#[ \t]*define[ \t]+{word}[ \t]+|{word} *= *)\(?(\d+)\)?\s*$", text, re.MULTILINE
+    )
+    return int(found[1]) if found is not None else None
+
+
+def nest_of(placed: PlacedFunction, loop: LoopFacts) -> NestFacts | None:
+    """The nest that a loop belongs to."""
+    return next((nest for nest in placed.answer.facts.nests if loop.ordinal in nest.loops), None)
+
+
+def parallel_band(placed: PlacedFunction, loop: LoopFacts) -> tuple[LoopFacts, ...]:
+    """The loops of the band that `loop` is the outermost of, if more than one and all of them
+    run in parallel as they stand; otherwise nothing."""
+    nest = nest_of(placed, loop)
+    if nest is None or len(nest.band.loops) < 2 or nest.band.loops[0] != loop.ordinal:
+        return ()
+    by_ordinal = {each.ordinal: each for each in placed.answer.facts.loops}
+    band = tuple(by_ordinal[ordinal] for ordinal in nest.band.loops if ordinal in by_ordinal)
+    plain = all(each.verdict == Parallel() for each in band)
+    return band if plain and nest.band.permutable and all(nest.band.coincident) else ()
+
+
+def exposing_transform(placed: PlacedFunction, loop: LoopFacts) -> Transform | None:
+    """The transform that parallelises `loop`, the outermost sequential loop of its nest; `None` for other
+    loops, or where there is none."""
+    nest = nest_of(placed, loop)
+    if nest is None or nest.transform is None or nest.transform.kind not in _EXPOSING:
+        return None
+    members = [each for each in placed.answer.facts.loops if each.ordinal in nest.loops]
+    sequential = [each for each in members if isinstance(each.verdict, Sequential)]
+    outermost = min(sequential, key=lambda each: (each.depth, each.ordinal), default=None)
+    return nest.transform if outermost is not None and outermost.ordinal == loop.ordinal else None
+
+
+def outermost_of_nest(placed: PlacedFunction, loop: LoopFacts) -> LoopFacts:
+    """The outermost loop around a loop that is modelled with it."""
+    by_ordinal = {each.ordinal: each for each in placed.answer.facts.loops}
+    nests = [nest.loops for nest in placed.answer.facts.nests if loop.ordinal in nest.loops]
+    while nests and loop.parent in nests[0]:
+        loop = by_ordinal[loop.parent]
+    return loop

@@ -1,16 +1,84 @@
-"""A measurement in words, and in a table."""
+"""Measurements as words, tables, a bar chart in SVG, and JSON.
+
+The chart stands alone, on a dark or a light page. The JSON is that of `polylsp measure`.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
+from xml.sax.saxutils import escape
 
 from polylsp.ide import wording
-from polylsp.ide.chart import Bar, chart
 from polylsp.ide.hover import Bullets, Image, Part, Table
+from polylsp.measuring.estimate import device_named
 from polylsp.model.measurement import AtSizes, Estimate, Figure, Measurement, Missing, OnDevice, Times
-from polylsp.runtime.estimate import device_named
+
+# --------------------------------------------------------------------------------------------------
+# Speeds as a bar chart: SVG that stands alone, on a dark or a light page.
+# --------------------------------------------------------------------------------------------------
+
+
+_CSS = """
+text { font-family: sans-serif; font-size: 13px; fill: #1f2328; }
+.page { fill: #ffffff; } .line { stroke: #57606a; }
+@media (prefers-color-scheme: dark) {
+  text { fill: #e6edf3; } .page { fill: #0d1117; } .line { stroke: #c9d1d9; }
+}
+"""
+_COLOURS = {"original": "#8a929b", "measured": "#0b84d8"}
+_LETTER, _ROW, _BAR, _MARGIN, _LONGEST = 7.2, 26, 14, 12, 220
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """Speedup over the original, and its interval; `words` follow the bar."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    words: str
+    kind: Literal["original", "measured"] = "measured"
+
+
+def chart(bars: Sequence[Bar], title: str) -> str:
+    """The drawing: a bar for each, all to one scale, with a line from the low to the high value."""
+    left = _MARGIN + max(len(bar.name) for bar in bars) * _LETTER + 8
+    scale = _LONGEST / max(max(bar.value, bar.high) for bar in bars)
+    right = left + _LONGEST + 8 + max(len(bar.words) for bar in bars) * _LETTER + _MARGIN
+    height = 2 * _MARGIN + _ROW * len(bars)
+    body = [line for k, bar in enumerate(bars) for line in _row(bar, left, _MARGIN + k * _ROW, scale)]
+    size = f'width="{right:.0f}" height="{height}" viewBox="0 0 {right:.0f} {height}"'
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">',
+            f"<title>{escape(title)}</title>",
+            f"<style>{_CSS}</style>",
+            f'<rect class="page" width="{right:.0f}" height="{height}"/>',
+            *body,
+            "</svg>\n",
+        ]
+    )
+
+
+def _row(bar: Bar, left: float, top: float, scale: float) -> Iterator[str]:
+    middle = top + _ROW / 2
+    yield f'<text x="{left - 8:.1f}" y="{middle + 4.5:.1f}" text-anchor="end">{escape(bar.name)}</text>'
+    place = f'x="{left:.1f}" y="{middle - _BAR / 2:.1f}" width="{bar.value * scale:.1f}" height="{_BAR}"'
+    yield f'<rect {place} fill="{_COLOURS[bar.kind]}"/>'
+    ends = [left + value * scale for value in (bar.low, bar.high)]
+    yield f'<path class="line" d="M{ends[0]:.1f} {middle} H{ends[1]:.1f}" stroke-width="2"/>'
+    at = max(left + bar.value * scale, *ends) + 8
+    yield f'<text x="{at:.1f}" y="{middle + 4.5:.1f}">{escape(bar.words)}</text>'
+
+
+# --------------------------------------------------------------------------------------------------
+# A measurement in words, and in a table.
+# --------------------------------------------------------------------------------------------------
+
 
 _NAMES = {
     "openmp": "OpenMP",
@@ -245,3 +313,94 @@ def _agreement(found: Measurement) -> str:
     return (
         f"{wording.capital(runs)}; all results agree, but for rounding (at most {error:.1g} of a value{why})."
     )
+
+
+# --------------------------------------------------------------------------------------------------
+# A measurement as JSON.
+# --------------------------------------------------------------------------------------------------
+
+
+def measured_object(path: str, line: int, found: Measurement, cell: int | None = None) -> dict[str, Any]:
+    """The JSON that `polylsp measure` prints; `line` counts from 1, in the `cell` of a notebook, which counts
+    from 0 among all of its cells."""
+    return {
+        "version": 1,
+        "path": path,
+        "line": line,
+        **({"cell": cell} if cell is not None else {}),
+        "function": found.function,
+        "loop": found.ordinal,
+        "sizes": dict(found.sizes),
+        "sizes_from": found.basis or None,
+        "other_sizes": [
+            {"sizes": dict(each.sizes), "seconds": each.seconds, "targets": [*map(_figure, each.figures)]}
+            for each in found.others
+        ],
+        "device": found.device,
+        "threads": found.threads,
+        "pinned_to": found.pinned_to,
+        "compiler": found.compiler,
+        "time": found.when,
+        "original": _times(found.original),
+        "targets": [*map(_figure, found.figures), *map(_missing, found.missing)],
+        "remarks": list(found.remarks),
+        "estimates": list(map(_estimate, found.estimates)),
+    }
+
+
+def best_object(best: Figure | None) -> dict[str, Any] | None:
+    """The fastest version, as JSON; `None` where none is faster than the original."""
+    return _figure(best) if best is not None else None
+
+
+def _times(times: Times) -> dict[str, Any]:
+    return {"seconds": times.median, "spread": [times.low, times.high], "runs": times.runs}
+
+
+def _estimate(each: Estimate) -> dict[str, Any]:
+    return {
+        "device": each.device,
+        "speedup_range": [each.least, each.most],
+        "speedup_range_with_transfers": [each.least_moved, each.most_moved],
+    }
+
+
+def _figure(figure: Figure) -> dict[str, Any]:
+    there = figure.on_device
+    return {
+        "target": figure.target,
+        "form": figure.form,
+        "parameters": dict(figure.parameters),
+        **_times(figure.times),
+        "transfer_seconds": there.transfers.median if there is not None else None,
+        "kernel_seconds": there.kernels.median if there is not None else None,
+        "speedup": figure.speedup,
+        "speedup_without_transfers": there.speedup if there is not None else None,
+        "device": there.device if there is not None else None,
+        "speedup_interval": [figure.least, figure.most],
+        "outcome": figure.outcome,
+        "matches": True,
+        "max_error": figure.max_error,
+        "reason": None,
+    }
+
+
+def _missing(missing: Missing) -> dict[str, Any]:
+    return {
+        "target": missing.target,
+        "form": missing.form,
+        "parameters": dict(missing.parameters),
+        "seconds": None,
+        "spread": None,
+        "runs": 0,
+        "transfer_seconds": None,
+        "kernel_seconds": None,
+        "speedup": None,
+        "speedup_without_transfers": None,
+        "device": None,
+        "speedup_interval": None,
+        "outcome": None,
+        "matches": False if missing.is_error else None,
+        "max_error": None,
+        "reason": missing.reason,
+    }

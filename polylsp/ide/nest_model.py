@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
+from polylsp.core.text import Source
 from polylsp.ide import wording
 from polylsp.ide.check_json import range_object
-from polylsp.ide.styled import Line, Piece
-from polylsp.model.facts import NestFacts, NestModel, NestRelations
-from polylsp.model.report import FileReport, PlacedFunction
-from polylsp.text import Source
+from polylsp.ide.terminal import Line, Piece
+from polylsp.model.facts import FileReport, NestFacts, NestModel, NestRelations, PlacedFunction
 
 _RELATIONS = tuple(field.name for field in fields(NestRelations))
 _ARROW_WIDTH = 4

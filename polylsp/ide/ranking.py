@@ -11,17 +11,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from polylsp.core.text import Source
 from polylsp.ide.check_json import range_object
-from polylsp.ide.labels import verdict_label
-from polylsp.ide.styled import Line, Piece, counted
-from polylsp.ide.terminal import sentence_lines
+from polylsp.ide.hints import verdict_label
+from polylsp.ide.terminal import Line, Piece, counted, sentence_lines
 from polylsp.ide.wording import assumption_words, capital, rounded
+from polylsp.ir.verdict import Parallel, Unknown, VerdictWord, word
 from polylsp.model.action import TARGETS_OF, Edited, Target
-from polylsp.model.facts import FunctionFacts, LoopFacts
-from polylsp.model.report import FileReport, PlacedFunction
-from polylsp.model.roots import is_governed, parallel_roots
-from polylsp.model.verdict import Parallel, Unknown, VerdictWord, word
-from polylsp.text import Source
+from polylsp.model.facts import (
+    FileReport,
+    FunctionFacts,
+    LoopFacts,
+    PlacedFunction,
+    is_governed,
+    parallel_roots,
+)
 
 JsonObject = dict[str, Any]
 

@@ -1,20 +1,87 @@
-"""Findings as SARIF 2.1.0, in the form that GitHub code scanning accepts."""
+"""Findings as SARIF 2.1.0, in the form that GitHub code scanning accepts.
+
+A line hash recognises a line after edits: the rolling hash that GitHub computes for
+`primaryLocationLineHash`, a polynomial over the next 100 characters from the start of the line that
+are neither blanks nor tabs, in 64 bits.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import polylsp
+from polylsp.core.settings import Settings
+from polylsp.core.text import Source, Span
+from polylsp.ide.code_pages import page_summary, page_text
 from polylsp.ide.diagnostics import SEVERITIES, Diagnostic, Severity, diagnostics
-from polylsp.ide.line_hash import line_hashes
-from polylsp.ide.pages import page_summary, page_text
-from polylsp.model.report import FileReport
-from polylsp.settings import Settings
-from polylsp.text import Source, Span
+from polylsp.model.facts import FileReport
+
+# --------------------------------------------------------------------------------------------------
+# The hash by which code scanning knows a line again after the file around it has changed.
+#
+# It is the rolling hash that GitHub computes for `primaryLocationLineHash`: a polynomial over the
+# next 100 characters from the start of the line that are neither blanks nor tabs, in 64 bits.
+# --------------------------------------------------------------------------------------------------
+
+
+_BLOCK = 100
+_FACTOR = 37
+_MASK = (1 << 64) - 1
+_END = 0xFFFF
+
+
+@lru_cache(maxsize=8)
+def line_hashes(text: str) -> list[str]:
+    """The hash of each line, in order, as `HEX:N` where `N` counts equal hashes from 1; remembered, since
+    functions of a file are rendered one by one."""
+    units, starts = _units(text)
+    lead = pow(_FACTOR, _BLOCK, _MASK + 1)
+    wanted = set(starts)
+    value = 0
+    hashes: dict[int, int] = {}
+    for index in range(len(units)):
+        leaving = units[index - _BLOCK] if index >= _BLOCK else 0
+        value = (value * _FACTOR + units[index] - lead * leaving) & _MASK
+        start = index - _BLOCK + 1
+        if start in wanted:
+            hashes[start] = value
+    seen = Counter[int]()
+    result: list[str] = []
+    for start in starts:
+        seen[hashes[start]] += 1
+        result.append(f"{hashes[start]:x}:{seen[hashes[start]]}")
+    return result
+
+
+def _units(text: str) -> tuple[list[int], list[int]]:
+    """The UTF-16 units that count, padded at the end, and the index at which each line starts."""
+    encoded = text.replace("\r\n", "\n").replace("\r", "\n").encode("utf-16-le", "surrogatepass")
+    units: list[int] = []
+    starts: list[int] = []
+    at_start = True
+    for index in range(0, len(encoded), 2):
+        unit = encoded[index] | encoded[index + 1] << 8
+        if unit in (0x20, 0x09):
+            continue
+        if at_start:
+            starts.append(len(units))
+        at_start = unit == 0x0A
+        units.append(unit)
+    if at_start:
+        starts.append(len(units))
+    return [*units, _END, *([0] * _BLOCK)], starts
+
+
+# --------------------------------------------------------------------------------------------------
+# Findings as SARIF 2.1.0, in the form that GitHub code scanning accepts.
+# --------------------------------------------------------------------------------------------------
+
 
 JsonObject = dict[str, Any]
 

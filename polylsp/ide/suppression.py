@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from polylsp.core.language import C, named
+from polylsp.core.text import Source, Span, newline
 from polylsp.frontends.c.tokens import comments, normalise
-from polylsp.frontends.python.tokens import comments as python_comments
-from polylsp.language import C, named
+from polylsp.frontends.python.words import comments as python_comments
 from polylsp.model.action import Replacement
-from polylsp.text import Source, Span, newline
 
 EVERYTHING = "*"
 """In the place of a code: all of them."""

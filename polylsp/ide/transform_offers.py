@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from polylsp.core.text import Source
 from polylsp.ide import wording
-from polylsp.ide.nests import nest_of
+from polylsp.ide.lookup import nest_of
+from polylsp.ir.verdict import Assumption, Parallel, Sequential
 from polylsp.model.action import ActionName
-from polylsp.model.facts import LoopFacts
-from polylsp.model.feasibility import Possible
-from polylsp.model.report import PlacedFunction
-from polylsp.model.roots import is_governed
-from polylsp.model.verdict import Assumption, Parallel, Sequential
-from polylsp.text import Source
+from polylsp.model.facts import LoopFacts, PlacedFunction, Possible, is_governed
 
 _OVERLAP = ("needs-restrict", "needs-assumption")
 

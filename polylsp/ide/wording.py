@@ -1,7 +1,7 @@
-"""Verdicts, dependences, assumptions and transforms as sentences that a programmer reads.
+"""Sentences on verdicts, dependences, assumptions and transforms, for programmers.
 
-One place for all wording: the diagnostics, the hover and the terminal say the same words.
-Lines in sentences are 1-based; accesses are spelled as in the source.
+One place for all wording: diagnostics, hover and terminal agree. Lines in sentences are 1-based;
+accesses are spelled as in the source. Advice uses the terms of the source language.
 """
 
 from __future__ import annotations
@@ -12,13 +12,11 @@ from itertools import combinations
 
 from typing_extensions import assert_never
 
-from polylsp.ide.advice import advice_words
+from polylsp.core.language import PYTHON, C
+from polylsp.core.text import Source
 from polylsp.ide.excerpt import access_excerpt, element, line_name
-from polylsp.language import PYTHON, C
-from polylsp.model.facts import LoopFacts, Transform
-from polylsp.model.program import Site
-from polylsp.model.report import PlacedFunction
-from polylsp.model.verdict import (
+from polylsp.ir.program import Rejection, Site
+from polylsp.ir.verdict import (
     AccessPoint,
     Assumption,
     Dependence,
@@ -28,7 +26,37 @@ from polylsp.model.verdict import (
     Unknown,
     Witness,
 )
-from polylsp.text import Source
+from polylsp.model.facts import LoopFacts, PlacedFunction, Transform
+
+# --------------------------------------------------------------------------------------------------
+# Advice on removing an obstacle, in the terms of the language that a function is written in.
+# --------------------------------------------------------------------------------------------------
+
+
+_PYTHON = (
+    (", or declare it `__attribute__((const))` if it only computes from its arguments", ""),
+    (", or declare it `__attribute__((pure))` if it writes nothing", ""),
+    ("declare it inside the loop", "assign it in each iteration before it is read"),
+)
+"""Phrases for C programmers, with those for Python programmers."""
+
+
+def advice_words(placed: PlacedFunction, rejection: Rejection) -> str:
+    """The advice that comes with a rejection; empty where there is none."""
+    words = rejection.advice
+    if placed.answer.language == PYTHON.name:
+        for word, other in _PYTHON:
+            words = words.replace(word, other)
+    return words
+
+
+# --------------------------------------------------------------------------------------------------
+# Verdicts, dependences, assumptions and transforms as sentences that a programmer reads.
+#
+# One place for all wording: the diagnostics, the hover and the terminal say the same words. Lines
+# in sentences are 1-based; accesses are spelled as in the source.
+# --------------------------------------------------------------------------------------------------
+
 
 _SHOWN_ASSUMPTIONS = 3
 

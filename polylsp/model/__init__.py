@@ -1,1 +1,1 @@
-"""Model of a loop nest, independent of language and of LSP."""
+"""Analysis results as plain values that cross processes, independent of isl and LSP."""

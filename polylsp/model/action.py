@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, Union, get_args
 
-from polylsp.model.device_code import DeviceCode
-from polylsp.model.verdict import Assumption
-from polylsp.text import Span
+from polylsp.core.text import Span
+from polylsp.ir.verdict import Assumption
+from polylsp.model.kernel_report import DeviceCode
 
 Target = Literal["openmp", "openacc", "openmp-target", "numba"]
 """Standards of the directives that an edit writes, or the runtime that runs a Python function in parallel."""

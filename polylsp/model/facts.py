@@ -1,18 +1,29 @@
-"""Facts of the analysis about a function: plain values that cross processes, no isl objects.
+"""Analysis results of functions and files: loop verdicts, nests, reports and action feasibility.
 
-Places are `Site`s (token intervals); the tokens' spans in the source are looked up apart, so
-these values stay equal when white space, comments or the text above a function change.
+Plain values that cross processes, without isl objects. Places are `Site`s or relative to the start
+of their function, so an edit elsewhere leaves them equal and moves an answer by one number.
+Every renderer (diagnostics, hover, hints, JSON, terminal) takes a `FileReport` and its `Source`.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
-from polylsp.model.directive import DirectiveFacts
-from polylsp.model.program import Site
-from polylsp.model.rejection import Rejection
-from polylsp.model.verdict import Dependence, Verdict
+from polylsp.core.text import Span
+from polylsp.ir.directive import DirectiveFacts
+from polylsp.ir.program import Rejection, Site
+from polylsp.ir.verdict import Assumption, Dependence, Parallel, Verdict
+from polylsp.model.action import ActionName
+
+# --------------------------------------------------------------------------------------------------
+# Facts of the analysis about a function: plain values that cross processes, no isl objects.
+#
+# Places are `Site`s (token intervals); the tokens' spans in the source are looked up apart, so
+# these values stay equal when white space, comments or the text above a function change.
+# --------------------------------------------------------------------------------------------------
+
 
 TransformKind = Literal["none", "interchange", "distribute", "fuse", "skew", "none-found"]
 
@@ -104,3 +115,168 @@ class FunctionFacts:
     seconds: tuple[tuple[str, float], ...] = ()
     directives: tuple[DirectiveFacts, ...] = ()
     operations: int = 0
+
+
+# --------------------------------------------------------------------------------------------------
+# Feasibility of the actions on a loop, determined before they are offered.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Possible:
+    """An action on loop `ordinal` that has an edit and helps. `loops` (ordinals) are those that it rewrites,
+    in source order; of an order of nested loops, the outermost first. `parts` are the actions that it is
+    composed of, if it is; `assumptions` are its assumptions."""
+
+    action: ActionName
+    ordinal: int
+    loops: tuple[int, ...]
+    parts: tuple[ActionName, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An action on loop `ordinal`, or on all of the function (0), that has no edit, and why. Lines in the
+    reason count from the function's first, which is line 1."""
+
+    action: ActionName
+    ordinal: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Feasibility:
+    """Outcome of trying the actions on the loops of a function. `operations` are pairs of a parallelisable
+    loop (ordinal) and its number of operations, where that is a constant. An action that is neither possible
+    nor refused was not tried: no benefit is proven, or there was no time for it."""
+
+    possible: tuple[Possible, ...] = ()
+    refused: tuple[Refused, ...] = ()
+    operations: tuple[tuple[int, int], ...] = ()
+
+    def find(self, action: ActionName, ordinal: int) -> Possible | None:
+        """The action on that loop, if there is an edit that helps."""
+        return next((p for p in self.possible if (p.action, p.ordinal) == (action, ordinal)), None)
+
+    def why_not(self, action: ActionName, ordinal: int) -> str:
+        """Reason why there is no such edit; empty if there is one, or if the action was not tried."""
+        found = (r.reason for r in self.refused if (r.action, r.ordinal) == (action, ordinal))
+        return next(found, "")
+
+    def work(self, ordinals: tuple[int, ...]) -> int | None:
+        """Largest number of operations of one of the loops, or `None` if it is undetermined for any of
+        them."""
+        known = dict(self.operations)
+        found = [known[each] for each in ordinals if each in known]
+        return max(found) if found and len(found) == len(ordinals) else None
+
+
+def lines_moved(reason: str, by: int) -> str:
+    """A reason that names lines, for code that stands so many lines further down."""
+    return re.sub(r"\bline (\d+)\b", lambda found: f"line {int(found[1]) + by}", reason)
+
+
+# --------------------------------------------------------------------------------------------------
+# Report of a file, placed in its text. Every renderer (diagnostics, hover, hints, JSON, terminal)
+# takes a `FileReport` and the `Source` that it belongs to.
+#
+# A `FunctionAnswer` holds positions relative to the start of its function only, so the worker sends
+# it once and an edit elsewhere moves it by changing one number.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionAnswer:
+    """The facts of one function and where its tokens stand, relative to the function's start.
+
+    `starts[k]`, `ends[k]` are the offsets of token `k`; all tokens that come out of one macro
+    use have the span of that use; `pragmas` are the spans of the function's pragmas. `key` names the
+    answer: equal keys, equal answers. `feasibility` is `None` while edits have not been tried.
+    """
+
+    key: str
+    facts: FunctionFacts
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+    pragmas: tuple[Span, ...] = ()
+    feasibility: Feasibility | None = None
+    language: str = "c"
+
+    def span(self, site: Site) -> Span:
+        """Span of `site`, relative to the start of the function."""
+        return Span(self.starts[site.first], self.ends[site.last])
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedFunction:
+    """An answer and the offset in the file at which its function starts."""
+
+    start: int
+    answer: FunctionAnswer
+
+    def span(self, site: Site) -> Span:
+        """Span of `site` in the file."""
+        return self.answer.span(site).shift(self.start)
+
+    def pragma(self, number: int) -> Span:
+        """Span of a pragma of the function in the file, without comments that follow it."""
+        return self.answer.pragmas[number].shift(self.start)
+
+
+@dataclass(frozen=True, slots=True)
+class FileProblem:
+    """A finding outside functions: a header that was not found, text that could not be cut
+    into functions. `code` is a rejection code; `span` is in the file."""
+
+    code: str
+    span: Span
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileReport:
+    """All answers of one version of a file, in source order."""
+
+    path: str
+    language: str
+    functions: tuple[PlacedFunction, ...]
+    problems: tuple[FileProblem, ...] = ()
+
+
+# --------------------------------------------------------------------------------------------------
+# Loops that an action on a loop applies to.
+# --------------------------------------------------------------------------------------------------
+
+
+def parallel_roots(facts: FunctionFacts, ordinal: int) -> tuple[LoopFacts, ...]:
+    """The loops that run in parallel when a person asks it of loop `ordinal`: the outermost parallel loop
+    among it and those around it; else the outermost parallel loops inside it, but no innermost ones
+    where there are others: these seldom do enough for threads to start each time."""
+    by_ordinal = {loop.ordinal: loop for loop in facts.loops}
+    chosen = by_ordinal[ordinal]
+    outer = [one for one in (*_around(chosen, by_ordinal), chosen) if isinstance(one.verdict, Parallel)]
+    if outer:
+        return (outer[0],)
+    inner = [loop for loop in _inside(chosen, facts) if not is_governed(facts, loop.ordinal)]
+    parents = {loop.parent for loop in facts.loops}
+    return tuple([loop for loop in inner if loop.ordinal in parents] or inner)
+
+
+def is_governed(facts: FunctionFacts, ordinal: int) -> bool:
+    """True if a directive of the source already runs a loop, or the code around it, in parallel."""
+    return any(d.parallel and ordinal in (*d.loops, *d.inside) for d in facts.directives)
+
+
+def _around(loop: LoopFacts, by_ordinal: dict[int, LoopFacts]) -> tuple[LoopFacts, ...]:
+    """The loops around a loop, outermost first."""
+    parent = by_ordinal.get(loop.parent)
+    return (*_around(parent, by_ordinal), parent) if parent is not None else ()
+
+
+def _inside(loop: LoopFacts, facts: FunctionFacts) -> list[LoopFacts]:
+    found: list[LoopFacts] = []
+    for inner in facts.loops:
+        if inner.parent == loop.ordinal:
+            found += [inner] if isinstance(inner.verdict, Parallel) else _inside(inner, facts)
+    return found

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Union
 
-from polylsp.language import C
+from polylsp.core.language import C
+from polylsp.ir.verdict import Assumption
 from polylsp.model.action import ActionName
-from polylsp.model.verdict import Assumption
 
 Form = Literal["directives", "restructured"]
 """Extent of an edit: directives alone, or a new order of the loops too."""

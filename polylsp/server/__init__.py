@@ -1,1 +1,1 @@
-"""The language server: the only part of the program that knows LSP."""
+"""Language server: the only part of the program that knows LSP."""

@@ -1,23 +1,47 @@
-"""Translator from the values of `ide` to the shapes of LSP, as values ready for JSON; the only one."""
+"""Conversion of values of `ide` to LSP shapes ready for JSON; the only one.
+
+Covers positions, hovers, hints, lenses, symbols, diagnostics, code actions with their edits, and
+the drawing beside the text (`polylsp/iterationSpace`).
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import Any, cast
+from urllib.parse import quote
 
 from lsprotocol import types
+from typing_extensions import assert_never
 
+from polylsp.core.text import Encoding, Position, Source, Span
+from polylsp.ide.actions import Offer
 from polylsp.ide.diagnostics import Diagnostic, Severity
-from polylsp.ide.hints import Hint
+from polylsp.ide.hints import Hint, Symbol
 from polylsp.ide.hover import Hover
-from polylsp.ide.symbols import Symbol
+from polylsp.ide.loop_view import Between, End, Ray, View
+from polylsp.ide.ready_actions import ReadyOffer
+from polylsp.model.action import (
+    KERNEL_TARGETS,
+    TARGETS,
+    TRANSFORMS,
+    ActionName,
+    Ask,
+    Created,
+    Replacement,
+    in_order,
+)
+from polylsp.model.iteration_points import Point
 from polylsp.server.client import Client
-from polylsp.server.documents import Edit
-from polylsp.text import Encoding, Position, Source, Span
+from polylsp.server.documents import Document, Edit
+
+# --------------------------------------------------------------------------------------------------
+# Translator from the values of `ide` to the shapes of LSP, as values ready for JSON; the only one.
+# --------------------------------------------------------------------------------------------------
+
 
 Json = dict[str, Any]
 
@@ -229,3 +253,179 @@ class DiagnosticWriter:
                 self._lines.append(int(piece) - self._base)
             pieces.append("%d" if index % 2 else piece.replace("%", "%%"))
         return "".join(pieces)
+
+
+# --------------------------------------------------------------------------------------------------
+# The part of the translator that is about code actions and their edits.
+# --------------------------------------------------------------------------------------------------
+
+
+_ACTIONS = (*TARGETS, *KERNEL_TARGETS, *TRANSFORMS)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Data of an action at the client: the request, or the edit. `text` names the text that it was listed
+    for."""
+
+    uri: str
+    text: str
+    ask: Ask | Replacement
+
+
+def text_name(source: Source) -> str:
+    """A name for a text: another text, another name."""
+    return f"{hash(source.text):x}"
+
+
+# --- To LSP --------------------------------------------------------------------------------
+
+
+def reference(document: Document, ask: Ask | Replacement) -> Json:
+    """A reference to an action on the present text."""
+    known: Json = {"uri": document.uri, "text": text_name(document.source)}
+    match ask:
+        case Ask():
+            asked: Json = {"action": ask.action, "function": ask.function}
+            return {**known, **asked, "starts": ask.starts, "ordinal": ask.ordinal}
+        case Replacement():
+            return {**known, "from": ask.span.start, "to": ask.span.end, "write": ask.text}
+        case _:
+            assert_never(ask)
+
+
+def action(offer: Offer | ReadyOffer, client: Client, diagnostics: Sequence[Json]) -> Json:
+    """An action without its edit; `diagnostics` are those that it answers."""
+    made: Json = {"title": offer.title, "kind": offer.kind}
+    if diagnostics:
+        made["diagnostics"] = list(diagnostics)
+    if offer.preferred and client.preferred_actions:
+        made["isPreferred"] = True
+    if offer.disabled:
+        made["disabled"] = {"reason": offer.disabled}
+    return made
+
+
+def command(title: str, name: str, *arguments: Any) -> Json:
+    """A command of ours."""
+    return {"title": title, "command": name, "arguments": list(arguments)}
+
+
+def workspace_edit(
+    document: Document, replacements: Sequence[Replacement], client: Client, created: Sequence[Created] = ()
+) -> Json:
+    """The edit of a document (of a notebook, its cells) as it is now; where the client can tell, of no other
+    version. Files that are `created` beside it come first, since the document then refers to their
+    contents."""
+    edits: dict[tuple[str, int], list[Json]] = {}
+    for each in in_order(replacements):
+        edit = {"range": extent(document.source, each.span, client.encoding), "newText": each.text}
+        edits.setdefault(document.text_document(each.span.start), []).append(edit)
+    if not client.document_changes and not created:
+        return {"changes": {uri: own for (uri, _), own in edits.items()}}
+    # A client that can make files takes this form too, though it may know of no versions.
+    files = [change for each in created for change in _creation(document, each)]
+    changes = [
+        {"textDocument": {"uri": uri, "version": version if client.document_changes else None}, "edits": own}
+        for (uri, version), own in edits.items()
+    ]
+    return {"documentChanges": [*files, *changes]}
+
+
+def _creation(document: Document, created: Created) -> list[Json]:
+    """Changes that create a file, never replacing one, and then write it."""
+    uri = f"{document.uri.rpartition('/')[0]}/{quote(created.name)}"
+    nothing = {"line": 0, "character": 0}
+    text = {"range": {"start": nothing, "end": nothing}, "newText": created.text}
+    return [
+        {"kind": "create", "uri": uri, "options": {"overwrite": False, "ignoreIfExists": False}},
+        {"textDocument": {"uri": uri, "version": None}, "edits": [text]},
+    ]
+
+
+# --- From LSP ------------------------------------------------------------------------------
+
+
+def reference_of(data: Any) -> Reference | None:
+    """Action that a reference means; `None` where it does not come from `reference`."""
+    if not isinstance(data, Mapping):
+        return None
+
+    def word(key: str) -> str:
+        value = data.get(key)
+        return value if isinstance(value, str) else ""
+
+    def number(key: str) -> int:
+        value = data.get(key)
+        return value if isinstance(value, int) else -1
+
+    asked = _ask(word, number) or (_replacement(word, number) if "write" in data else None)
+    return Reference(word("uri"), word("text"), asked) if asked is not None else None
+
+
+def _ask(word: Callable[[str], str], number: Callable[[str], int]) -> Ask | None:
+    if word("action") not in _ACTIONS:
+        return None
+    name = cast(ActionName, word("action"))
+    return Ask(name, word("function"), number("starts"), number("ordinal"))
+
+
+def _replacement(word: Callable[[str], str], number: Callable[[str], int]) -> Replacement | None:
+    start, end = number("from"), number("to")
+    return Replacement(Span(start, end), word("write")) if 0 <= start <= end else None
+
+
+# --------------------------------------------------------------------------------------------------
+# The drawing beside the text, as JSON: `polylsp/iterationSpace`.
+# --------------------------------------------------------------------------------------------------
+
+
+def view(source: Source, found: View, version: int, encoding: Encoding) -> Json:
+    """Everything of it, for the text of that version."""
+    space = found.space
+    return {
+        "version": version,
+        "range": extent(source, found.span, encoding),
+        "function": found.function,
+        "ordinal": found.ordinal,
+        "sentence": found.sentence,
+        "reason": found.reason or None,
+        "iterators": list(found.iterators),
+        "dimensions": [each for each in space.dimensions if each] if space else [],
+        "sizes": [list(each) for each in space.sizes] if space else [],
+        "complete": space is None or space.complete,
+        "points": _points(space.points) if space else [],
+        "tiles": [_points(each) for each in space.tiles] if space else [],
+        "arrows": [_ray(each) for each in found.rays],
+        "dependences": [_between(source, each, encoding) for each in found.dependences],
+        "orders": [
+            {"words": each.words, "steps": [_points(step) for step in each.steps]} for each in found.orders
+        ],
+        "bars": [{"words": each.words, "seconds": each.seconds, "note": each.note} for each in found.bars],
+    }
+
+
+def _points(points: tuple[Point, ...]) -> list[list[int]]:
+    return [list(each) for each in points]
+
+
+def _ray(ray: Ray) -> Json:
+    return {
+        "kind": ray.kind,
+        "source": list(ray.source),
+        "sink": list(ray.sink),
+        "dependences": list(ray.between),
+    }
+
+
+def _between(source: Source, found: Between, encoding: Encoding) -> Json:
+    return {
+        "kind": found.kind,
+        "variable": found.variable,
+        "source": _end(source, found.source, encoding),
+        "sink": _end(source, found.sink, encoding),
+    }
+
+
+def _end(source: Source, end: End, encoding: Encoding) -> Json:
+    return {"text": end.text, "access": end.kind, "range": extent(source, end.span, encoding)}

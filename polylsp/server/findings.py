@@ -1,8 +1,8 @@
-"""The diagnostics of a document as JSON text, written anew only for functions that changed.
+"""Diagnostics of documents and notebooks as JSON text, updated only for functions that changed.
 
-A file of 10,000 lines has thousands of findings; turning them into objects and those into JSON at every
-keystroke would cost more than the analysis. The JSON of a function is stored with the text it was written
-for, and moved by whole lines by filling in other numbers.
+A file of 10,000 lines has thousands of findings; converting all at every keystroke would cost more
+than the analysis. The JSON of a function is stored with its text, and moved by whole lines by
+filling in other line numbers.
 """
 
 from __future__ import annotations
@@ -10,16 +10,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from polylsp.core.settings import Settings
+from polylsp.core.text import Source, Span
 from polylsp.ide.diagnostics import diagnostics, function_diagnostics
 from polylsp.ide.lookup import function_span, loops_given_up
-from polylsp.ide.measuring import Kept, Loop, stale
+from polylsp.ide.measurement_view import Kept, Loop, stale
 from polylsp.ide.suppression import Suppressed, is_suppressed, suppressed
-from polylsp.model.report import FileReport, FunctionAnswer, PlacedFunction
+from polylsp.model.facts import FileReport, FunctionAnswer, PlacedFunction
 from polylsp.server.client import Client
 from polylsp.server.convert import DiagnosticWriter, Template, relative
 from polylsp.server.documents import Document
-from polylsp.settings import Settings
-from polylsp.text import Source, Span
+
+# --------------------------------------------------------------------------------------------------
+# The diagnostics of a document as JSON text, written anew only for functions that changed.
+#
+# A file of 10,000 lines has thousands of findings; turning them into objects and those into JSON at
+# every keystroke would cost more than the analysis. The JSON of a function is stored with the text
+# it was written for, and moved by whole lines by filling in other numbers.
+# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,3 +127,35 @@ def _length(placed: PlacedFunction) -> int:
 def _from_line(first: int, hidden: Suppressed, last: int) -> Suppressed:
     """Suppressed codes on some lines, counted from the first of them."""
     return {line - first: codes for line, codes in hidden.items() if first <= line <= last}
+
+
+# --------------------------------------------------------------------------------------------------
+# The diagnostics of a notebook as JSON text, for each of its cells.
+# --------------------------------------------------------------------------------------------------
+
+
+class CellFindings:
+    """The findings of one notebook; `rewritten` counts the functions whose findings were last written,
+    `given_up` the loops that took too long."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.rewritten = 0
+        self.given_up = 0
+
+    def by_document(
+        self, document: Document, settings: Settings, kept: Mapping[Loop, Kept]
+    ) -> dict[str, str]:
+        """The JSON array of the diagnostics of each cell, by its URI."""
+        report, source = document.report, document.source
+        assert report is not None
+        self.rewritten, self.given_up = len(report.functions), loops_given_up(report)
+        found = {uri: list[str]() for uri in document.uris}
+
+        def uri_of(span: Span) -> str:
+            return document.text_document(span.start)[0]
+
+        writer = DiagnosticWriter(source, 0, uri_of, self.client)
+        for each in (*diagnostics(source, report, settings), *stale(source, report, kept, settings)):
+            found[uri_of(each.span)].append(writer.template([each]).at(0))
+        return {uri: f"[{','.join(each)}]" for uri, each in found.items()}

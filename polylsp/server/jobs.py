@@ -18,10 +18,7 @@ from typing import TYPE_CHECKING, Any, overload
 from typing_extensions import assert_never
 
 from polylsp.server import messages
-from polylsp.server.answers import Answers
-from polylsp.server.blame import Culprit
-from polylsp.server.crew import Crew
-from polylsp.server.job import Job, Observer, Question, Since
+from polylsp.server.crew import Crew, Culprit
 from polylsp.server.messages import (
     Analyse,
     Answered,
@@ -37,16 +34,17 @@ from polylsp.server.messages import (
     Reply,
     Request,
 )
-from polylsp.server.queue import Queue
-from polylsp.server.supervisor import Limit, Loss, Supervisor
+from polylsp.server.queue import Answers, Job, Observer, Question, Queue, Since
+from polylsp.server.worker import Limit, Loss, Supervisor
 
 if TYPE_CHECKING:
+    from polylsp.core.settings import Settings
     from polylsp.model.action import Answer, Ask, Declined
+    from polylsp.model.facts import FileReport
+    from polylsp.model.iteration_points import Drawing, Drawn
     from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
-    from polylsp.model.report import FileReport
-    from polylsp.model.space import Drawing, Drawn
     from polylsp.server.documents import Document
-    from polylsp.settings import Settings
+
 
 logger = logging.getLogger(__name__)
 

@@ -11,15 +11,14 @@ import signal
 import sys
 from dataclasses import dataclass
 
-from polylsp import frames
+from polylsp.core import processes
+from polylsp.core.processes import contained, end_with_parent, limit_memory
+from polylsp.core.settings import Settings
 from polylsp.launch import python_command
-from polylsp.mishap import contained
+from polylsp.measuring.nvrtc import compiler_word, is_installed
 from polylsp.model.action import Answer, Ask, Edited
-from polylsp.model.device_code import KernelWord
-from polylsp.process import end_with_parent, limit_memory
-from polylsp.runtime.nvrtc import compiler_word, is_installed
-from polylsp.server.stdio import take_standard_output
-from polylsp.settings import Settings
+from polylsp.model.kernel_report import KernelWord
+from polylsp.server.stdio_streams import take_standard_output
 
 COMMAND: tuple[str, ...] = python_command("polylsp.server.kernel_compiler:main")
 
@@ -44,20 +43,20 @@ def main() -> None:
     with contextlib.suppress(OSError, AttributeError):
         os.nice(10)
     replies = take_standard_output()
-    errand: Errand | None = frames.read(sys.stdin.buffer.read)
+    errand: Errand | None = processes.read(sys.stdin.buffer.read)
     if errand is None:
         return
     if not is_installed():
         raise SystemExit(NOT_INSTALLED)
     for ask in errand.asks:
-        replies.write(frames.frame(_word(errand, ask)))
+        replies.write(processes.frame(_word(errand, ask)))
         replies.flush()
 
 
 def _word(errand: Errand, ask: Ask) -> KernelWord | None:
     """Report of the compiler on the kernels of a nest; `None` where there are none."""
     # Loaded here: where there is no compiler, isl is not needed.
-    from polylsp.pipeline import edit
+    from polylsp.engine.queries import edit
 
     def made() -> Answer | None:
         return edit(errand.path, errand.text, errand.settings, ask)

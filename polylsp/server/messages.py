@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Union
 
-from polylsp.process import Stop
-from polylsp.settings import Settings
-from polylsp.text import Span
+from polylsp.core.processes import Stop
+from polylsp.core.settings import Settings
+from polylsp.core.text import Span
 
 if TYPE_CHECKING:
     from polylsp.model.action import Answer, Ask
+    from polylsp.model.facts import FileProblem, FunctionAnswer
+    from polylsp.model.iteration_points import Drawing, Drawn
     from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
-    from polylsp.model.report import FileProblem, FunctionAnswer
-    from polylsp.model.space import Drawing, Drawn
+
 
 # --- Server to worker ----------------------------------------------------------------------
 

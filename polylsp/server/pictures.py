@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from polylsp.ide.hover import Hover, illustrated
 from polylsp.ide.picture import SMALL, picture
 from polylsp.model.action import Declined
-from polylsp.model.space import Drawing, Drawn, IterationSpace
+from polylsp.model.iteration_points import Drawing, Drawn, IterationSpace
 
 if TYPE_CHECKING:
     from polylsp.server.documents import Document
     from polylsp.server.jobs import Jobs
+
 
 _PATIENCE_SECONDS = 0.5
 _KEPT = 200

@@ -13,8 +13,8 @@ from typing import Any
 
 from lsprotocol import types
 
-from polylsp.server.job import Job
 from polylsp.server.protocol import Protocol
+from polylsp.server.queue import Job
 
 logger = logging.getLogger(__name__)
 

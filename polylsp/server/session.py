@@ -15,28 +15,27 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from polylsp import __version__
-from polylsp.language import PYTHON
-from polylsp.project import Project, WrongProject, project_of, rooted
-from polylsp.runtime.machine import compiler_here, gpu_here
-from polylsp.server import configuration
+from polylsp.core.language import PYTHON
+from polylsp.core.project import Project, WrongProject, project_of, rooted
+from polylsp.core.settings import Settings
+from polylsp.measuring.tools import compiler_here, gpu_here
+from polylsp.server import client
 from polylsp.server.client import Client
-from polylsp.server.job import Job
 from polylsp.server.jobs import Jobs
-from polylsp.server.kernel_words import KernelWords
-from polylsp.server.measurements import Measurements
+from polylsp.server.kernel_checks import KernelWords
+from polylsp.server.measurements import Measurements, Tunings
 from polylsp.server.progress import Progress
 from polylsp.server.protocol import Protocol, ServerCancelled, strict_converter
-from polylsp.server.tunings import Tunings
+from polylsp.server.queue import Job
 from polylsp.server.worker import WORKER_COMMAND
-from polylsp.settings import Settings
 
 if TYPE_CHECKING:
-    from polylsp.model.report import FileReport
-    from polylsp.server.cell_findings import CellFindings
+    from polylsp.core.text import Span
+    from polylsp.model.facts import FileReport
     from polylsp.server.documents import Document
-    from polylsp.server.findings import Findings
+    from polylsp.server.findings import CellFindings, Findings
     from polylsp.server.pictures import Pictures
-    from polylsp.text import Span
+
 
 logger = logging.getLogger(__name__)
 
@@ -251,7 +250,7 @@ class PolylspServer(LanguageServer):
 
     def configure(self, values: Any, folder: str | None = None) -> None:
         """Take settings from the client, for all documents or those of one folder."""
-        reading = configuration.read(values)
+        reading = client.read(values)
         for key in reading.ignored:
             logger.info("Unknown setting polylsp.%s is ignored.", key)
         for sentence in reading.wrong:
@@ -399,7 +398,7 @@ class PolylspServer(LanguageServer):
 
     def _compile_kernels(self, document: Document, report: FileReport, settings: Settings) -> None:
         """Request the report of NVIDIA's compiler, unless the user distrusts the folder."""
-        from polylsp.ide.kernel_words import asks_of
+        from polylsp.ide.hover import asks_of
 
         if self.measurements.is_trusted:
             self.kernel_words.want(document, settings, asks_of(report))

@@ -19,12 +19,15 @@ from dataclasses import dataclass, field
 from time import monotonic, process_time
 from typing import BinaryIO, Protocol
 
-from polylsp import frames
+from polylsp.core import processes
+from polylsp.core.processes import EXIT_OUT_OF_MEMORY, Stop, end_with_parent, limit_memory
+from polylsp.core.settings import Settings
+from polylsp.core.text import Span
+from polylsp.engine.prepared import SILENT, Stream
 from polylsp.model.action import Answer, Ask
+from polylsp.model.facts import FileReport, FunctionAnswer
+from polylsp.model.iteration_points import Drawing, Drawn
 from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
-from polylsp.model.report import FileReport, FunctionAnswer
-from polylsp.model.space import Drawing, Drawn
-from polylsp.process import EXIT_OUT_OF_MEMORY, Stop, end_with_parent, limit_memory
 from polylsp.server.messages import (
     Analyse,
     Answered,
@@ -40,10 +43,7 @@ from polylsp.server.messages import (
     Ready,
     Reply,
 )
-from polylsp.server.stdio import take_standard_output
-from polylsp.settings import Settings
-from polylsp.streaming import SILENT, Stream
-from polylsp.text import Span
+from polylsp.server.stdio_streams import take_standard_output
 
 _CHUNK = 64
 """Answers per message: small enough for the server to breathe between two of them."""
@@ -56,7 +56,7 @@ _SILENCE = 0.5
 
 
 class Analysis(Protocol):
-    """The signature of `polylsp.pipeline.analyse`."""
+    """The signature of `polylsp.engine.queries.analyse`."""
 
     def __call__(
         self,
@@ -76,13 +76,13 @@ class Analysis(Protocol):
 
 
 Editing = Callable[[str, str, Settings, Ask], Answer]
-"""The signature of `polylsp.pipeline.edit`."""
+"""The signature of `polylsp.engine.queries.edit`."""
 
 Enumerating = Callable[[str, str, Settings, Drawing], Drawn]
-"""The signature of `polylsp.pipeline.drawn`."""
+"""The signature of `polylsp.engine.queries.drawn`."""
 
 Planning = Callable[[str, str, Settings, AskToMeasure], Plan | NoPlan]
-"""The signature of `polylsp.pipeline.measurable`."""
+"""The signature of `polylsp.engine.queries.measurable`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +101,12 @@ def main(analyse: Analysis | None = None, answering: Answering | None = None) ->
     replies = take_standard_output()
     if analyse is None or answering is None:
         # Imported here, not above: a test's worker brings another analysis and needs no isl.
-        from polylsp import pipeline
-        from polylsp.language import C
-        from polylsp.languages.reading import load
+        from polylsp.core.language import C
+        from polylsp.engine import queries
+        from polylsp.engine.reading import load
 
-        analyse = pipeline.analyse
-        answering = Answering(pipeline.edit, pipeline.measurable, pipeline.drawn)
+        analyse = queries.analyse
+        answering = Answering(queries.edit, queries.measurable, queries.drawn)
 
         load(C)
     gc.freeze()
@@ -144,7 +144,7 @@ class _Inbox:
         return self._focus.get(request.job, request.focus)
 
     def _receive(self) -> None:
-        while (message := frames.read(self._stream.read)) is not None:
+        while (message := processes.read(self._stream.read)) is not None:
             with self._arrived:
                 if isinstance(message, Cancel):
                     self._cancelled.add(message.job)
@@ -158,7 +158,7 @@ class _Inbox:
 
 def _serve(analyse: Analysis, answering: Answering, inbox: _Inbox, replies: BinaryIO) -> None:
     def send(reply: Reply) -> None:
-        replies.write(frames.frame(reply))
+        replies.write(processes.frame(reply))
         replies.flush()
 
     known = _Known()

@@ -8,16 +8,13 @@ from pathlib import Path
 
 from cases_markdown import Fence, fences
 
-from polylsp.ide.actions import offers
-from polylsp.ide.function_action import function_offers
-from polylsp.ide.mend_action import mend_offers
-from polylsp.ide.ready import ReadyOffer
-from polylsp.ide.suppress_action import suppress_offers
+from polylsp.core.settings import Settings
+from polylsp.core.text import Source, Span
+from polylsp.engine.queries import analyse, edit
+from polylsp.ide.actions import function_offers, mend_offers, offers, suppress_offers
+from polylsp.ide.ready_actions import ReadyOffer
 from polylsp.model.action import Declined, applied
-from polylsp.model.report import FileReport
-from polylsp.pipeline import analyse, edit
-from polylsp.settings import Settings
-from polylsp.text import Source, Span
+from polylsp.model.facts import FileReport
 
 SUFFIXES = {"c": ".c", "python": ".py"}
 _FLAGS = ("crlf", "fragment")

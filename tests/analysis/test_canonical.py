@@ -1,9 +1,9 @@
 """Obstacles to a directive before a loop, independent of its verdict."""
 
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse
+from polylsp.ir.verdict import Parallel
 from polylsp.model.facts import LoopFacts
-from polylsp.model.verdict import Parallel
-from polylsp.pipeline import analyse
-from polylsp.settings import Settings
 
 
 def loop(body: str) -> LoopFacts:

@@ -5,8 +5,16 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
-from polylsp.analysis.notation import Notation
-from polylsp.analysis.value import Choice, Compare, Extremum, Poly, Symbol, choice, extremum
+from polylsp.analysis.scop.symbolic_value import (
+    Choice,
+    Compare,
+    Extremum,
+    Notation,
+    Poly,
+    Symbol,
+    choice,
+    extremum,
+)
 
 J, N, M = (Poly.atom(Symbol(name)) for name in "jnm")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from polylsp.model.rejection import Rejection
-from polylsp.model.space import IterationSpace, Order, Point
-from polylsp.pipeline import iteration_space
-from polylsp.settings import Settings
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import iteration_space
+from polylsp.ir.program import Rejection
+from polylsp.model.iteration_points import IterationSpace, Order, Point
 
 SEIDEL = """\
 void f(int tsteps, int n, double a[n][n]) {

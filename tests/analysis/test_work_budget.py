@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polylsp.analysis.budget import Budget, Exhausted, costly, file_size
-from polylsp.analysis.state import Parameters
+from polylsp.analysis.scop.walk_state import Parameters
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse
+from polylsp.ir.verdict import Parallel, Sequential, Unknown
 from polylsp.model.facts import FunctionFacts
-from polylsp.model.verdict import Parallel, Sequential, Unknown
-from polylsp.pipeline import analyse
-from polylsp.settings import Settings
+from polylsp.poly.budget import Budget, Exhausted, costly, file_size
 
 
 def work(operations: int) -> str:

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from polylsp.core.settings import Settings
+from polylsp.core.text import Source
+from polylsp.engine.queries import analyse
 from polylsp.ide.check_json import file_object
 from polylsp.ide.hover import hover
 from polylsp.ide.lookup import loops
 from polylsp.ide.terminal import file_lines
-from polylsp.pipeline import analyse
-from polylsp.settings import Settings
-from polylsp.text import Source
 from tests.loud import quiet
 
 SAMPLES = Path(__file__).parents[2] / "samples"

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from hostile import Checked, function
 
-from polylsp.model.verdict import Parallel, Sequential, Unknown
-from polylsp.pipeline import analyse
-from polylsp.settings import Settings
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse
+from polylsp.ir.verdict import Parallel, Sequential, Unknown
 
 MINMAX = "#define MIN(a, b) ((a) < (b) ? (a) : (b))\n#define MAX(a, b) ((a) > (b) ? (a) : (b))\n"
 PARAMETERS = "int n, int m, double *a"

@@ -7,17 +7,15 @@ from typing import Any
 
 import pytest
 
-from polylsp import deciding, pipeline
-from polylsp.analysis.facts import Wanted
-from polylsp.codegen.feasible import function as trying
+from polylsp.analysis.function_facts import Wanted
+from polylsp.core.settings import Settings
+from polylsp.core.text import Source
+from polylsp.edits import feasibility as trying
+from polylsp.engine import c_files, decisions, queries
 from polylsp.ide.diagnostics import diagnostics
-from polylsp.languages import c, c_functions
-from polylsp.model.facts import LoopFacts
-from polylsp.model.program import Function
-from polylsp.model.report import FileReport
-from polylsp.model.verdict import Parallel, Sequential, Unknown
-from polylsp.settings import Settings
-from polylsp.text import Source
+from polylsp.ir.program import Function
+from polylsp.ir.verdict import Parallel, Sequential, Unknown
+from polylsp.model.facts import FileReport, LoopFacts
 from tests.loud import quiet
 
 _FILE = """
@@ -44,7 +42,7 @@ def failing(work: Callable[..., Any], when: Callable[..., bool]) -> Callable[...
 
 def found(value: str, **how: bool) -> dict[str, LoopFacts]:
     """The only loop of each function; `value` makes a text that is not remembered."""
-    report: FileReport = pipeline.analyse("x.c", _FILE.replace("VALUE", value), Settings(), **how)
+    report: FileReport = queries.analyse("x.c", _FILE.replace("VALUE", value), Settings(), **how)
     return {each.answer.facts.name: each.answer.facts.loops[0] for each in report.functions}
 
 
@@ -57,7 +55,7 @@ def test_a_function_that_cannot_be_decided_costs_itself_alone(monkeypatch: pytes
     def is_broken(function: Function, *_: object) -> bool:
         return function.name == "broken"
 
-    monkeypatch.setattr(deciding, "facts", failing(deciding.facts, is_broken))
+    monkeypatch.setattr(decisions, "facts", failing(decisions.facts, is_broken))
     loops = found("1.0")
     assert is_ours(loops["broken"])
     assert not is_ours(loops["calls"]) and not isinstance(loops["sound"].verdict, Unknown)
@@ -67,12 +65,12 @@ def test_schedules_that_fail_cost_no_verdict(monkeypatch: pytest.MonkeyPatch) ->
     def has_schedules(_function: Function, _calls: object, wanted: Wanted) -> bool:
         return wanted.schedules
 
-    monkeypatch.setattr(deciding, "facts", failing(deciding.facts, has_schedules))
+    monkeypatch.setattr(decisions, "facts", failing(decisions.facts, has_schedules))
     assert not any(isinstance(found("2.0")[name].verdict, Unknown) for name in ("broken", "sound"))
 
 
 def test_a_summary_that_fails_costs_the_callers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deciding, "summarise", failing(deciding.summarise, lambda *_: True))
+    monkeypatch.setattr(decisions, "summarise", failing(decisions.summarise, lambda *_: True))
     loops = found("3.0")
     verdict = loops["calls"].verdict
     assert isinstance(verdict, Unknown) and "internal error of polylsp" in verdict.rejection.message
@@ -97,7 +95,7 @@ def test_edits_that_cannot_be_tried_cost_no_finding(monkeypatch: pytest.MonkeyPa
 def test_a_mishap_is_told_at_its_function(
     monkeypatch: pytest.MonkeyPatch, step: str, error: Exception, code: str, told: str
 ) -> None:
-    work = getattr(deciding if step == "facts" else c_functions, step)
+    work = getattr(decisions if step == "facts" else c_files, step)
 
     def fails(given: Any, *rest: Any) -> Any:
         text = given.name if step == "facts" else given if step == "used_macros" else given.texts
@@ -105,9 +103,9 @@ def test_a_mishap_is_told_at_its_function(
             raise error
         return work(given, *rest)
 
-    monkeypatch.setattr(deciding if step == "facts" else c_functions, step, fails)
+    monkeypatch.setattr(decisions if step == "facts" else c_files, step, fails)
     text = _FILE.replace("VALUE", f"{ord(step[0])}.0 + {len(code)}.{len(told)}")
-    report = pipeline.analyse("x.c", text, Settings(), schedules=False)
+    report = queries.analyse("x.c", text, Settings(), schedules=False)
     said = [each for each in diagnostics(Source(text), report, Settings()) if each.function == "broken"]
     assert [each.code for each in said] == [code]
     assert said[0].message.startswith(told)
@@ -118,8 +116,8 @@ def test_a_mishap_is_told_at_its_function(
 
 
 def test_a_file_that_cannot_be_read_is_not_silent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(c, "environment_of", failing(c.environment_of, lambda *_: True))
-    report = pipeline.analyse("unread.c", _FILE, Settings())
+    monkeypatch.setattr(c_files, "environment_of", failing(c_files.environment_of, lambda *_: True))
+    report = queries.analyse("unread.c", _FILE, Settings())
     (problem,) = report.problems
     assert problem.code == "internal-error" and "this file" in problem.message
 
@@ -132,7 +130,7 @@ def test_a_chain_of_calls_is_longer_than_any_stack(order: int) -> None:
     last = f"void f{count}(int n, double *a) {{ for (int i = 0; i < n; i++) a[i] = 0.0; }}\n"
     known = "void top(int n, double *a) { for (int j = 0; j < n; j++) f1090(n, a); }\n"
     text = declared + "".join(parts[::order]) + last + known
-    report = pipeline.analyse("chain.c", text, Settings(), schedules=False)
+    report = queries.analyse("chain.c", text, Settings(), schedules=False)
     loops = {each.answer.facts.name: each.answer.facts.loops for each in report.functions}
     assert isinstance(loops[f"f{count}"][0].verdict, Parallel)
     assert isinstance(loops["top"][0].verdict, Sequential), "what the chain writes is known at its other end"
@@ -144,7 +142,7 @@ def test_a_number_beyond_all_types_costs_its_function(literal: str, use: str) ->
     condition = use.format(literal)
     odd = f"void odd(int n, double *a) {{ for (int i = 0; {condition}; i++) a[i] = {literal}; }}\n"
     text = _FILE.replace("VALUE", "6.0") + odd
-    report = pipeline.analyse("numbers.c", text, Settings(), schedules=False)
+    report = queries.analyse("numbers.c", text, Settings(), schedules=False)
     found = {each.answer.facts.name: each.answer.facts.loops[0].verdict for each in report.functions}
     assert isinstance(found["sound"], Parallel) and isinstance(found["odd"], Unknown)
     assert found["odd"].rejection.code != "internal-error"
@@ -153,7 +151,7 @@ def test_a_number_beyond_all_types_costs_its_function(literal: str, use: str) ->
 def test_the_log_tells_what_was_met(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(deciding, "facts", failing(deciding.facts, lambda *_: True))
+    monkeypatch.setattr(decisions, "facts", failing(decisions.facts, lambda *_: True))
     found("5.0")
     assert "internal error, please report it: analysing the function `broken`" in caplog.text
     assert "IndexError: a bug of ours" in caplog.text

@@ -12,12 +12,12 @@ import mutations
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from polylsp.core.settings import Settings
+from polylsp.core.text import Source
+from polylsp.engine.queries import analyse
 from polylsp.frontends.c.outline import Outline, outline
 from polylsp.ide.check_json import file_object
 from polylsp.ide.terminal import file_lines
-from polylsp.pipeline import analyse
-from polylsp.settings import Settings
-from polylsp.text import Source
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 FILES = [*sorted(SAMPLES.glob("programs/*.c")), *sorted(SAMPLES.glob("polybench/c/*.c"))[::8]]

@@ -18,15 +18,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from polylsp.analysis.effects import loops_in
-from polylsp.encoding import decode
-from polylsp.frontends.python.environment import environment
-from polylsp.frontends.python.lower.function import lower
-from polylsp.frontends.python.outline import Item, outline
-from polylsp.model.program import Function, Unsupported
-from polylsp.model.rejection import Rejection
-from polylsp.pipeline import analyse
-from polylsp.settings import Settings
+from polylsp.core.settings import Settings
+from polylsp.core.source_files import decode
+from polylsp.engine.queries import analyse
+from polylsp.frontends.python.definitions import Item, outline
+from polylsp.frontends.python.lowered_functions import lower
+from polylsp.frontends.python.modules import environment
+from polylsp.ir.effects import loops_in
+from polylsp.ir.program import Function, Rejection, Unsupported
 
 
 @dataclass

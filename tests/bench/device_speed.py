@@ -23,10 +23,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from polylsp.core.settings import Settings
+from polylsp.measuring.remote import carried_out
+from polylsp.measuring.tools import gpu_here
 from polylsp.model.measurement import Figure, Measurement, Plan
-from polylsp.runtime.machine import gpu_here
-from polylsp.runtime.process import carried_out
-from polylsp.settings import Settings
 
 from .plans import planned
 from .variants import size_flags

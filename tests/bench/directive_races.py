@@ -20,10 +20,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from polylsp.core.settings import Settings
+from polylsp.core.text import Source
+from polylsp.engine.queries import analyse
 from polylsp.ide.diagnostics import PRAGMA_CODES, diagnostics
-from polylsp.pipeline import analyse
-from polylsp.settings import Settings
-from polylsp.text import Source
 
 ROOT = Path(__file__).parent.parent
 SUITES = ROOT / "cases/c/directives"

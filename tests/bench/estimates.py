@@ -15,13 +15,11 @@ from math import exp, log
 from pathlib import Path
 from statistics import fmean
 
+from polylsp.core.settings import Settings
+from polylsp.measuring.remote import carried_out
+from polylsp.measuring.toolchains import cuda_compiler
+from polylsp.measuring.tools import NotBuilt, gpu_here, programs_for
 from polylsp.model.measurement import Estimate, Measurement, NoPlan, OnDevice
-from polylsp.runtime.cuda_tools import cuda_compiler
-from polylsp.runtime.machine import gpu_here
-from polylsp.runtime.process import carried_out
-from polylsp.runtime.programs import programs_for
-from polylsp.runtime.tools import NotBuilt
-from polylsp.settings import Settings
 
 from .plans import planned
 

@@ -21,26 +21,21 @@ import islpy as isl
 from rich.console import Console
 from rich.table import Table
 
-from polylsp.analysis.effects import expressions, walk
-from polylsp.codegen.cuda.device_code import device_code
-from polylsp.codegen.cuda.divergence import side_of
-from polylsp.codegen.cuda.edit import Made, made
-from polylsp.codegen.cuda.kernels import Written
-from polylsp.codegen.cuda.launch import maps_of, sets_of
-from polylsp.codegen.cuda.leaves import Leaf
-from polylsp.codegen.cuda.mapping import Kernel
-from polylsp.codegen.cuda.references import Reference
-from polylsp.codegen.cuda.region import Region, regions_of
-from polylsp.codegen.cuda.schedule import of_leaf
-from polylsp.codegen.cuda.sectors import Sides, sectors
-from polylsp.editing import subject_of
-from polylsp.model.device_code import Compiled, Resources
-from polylsp.model.expressions import subexpressions
-from polylsp.model.occupancy import occupancy
-from polylsp.model.program import Binary, Floating, Integer, Site, Statement
-from polylsp.pipeline import analyse
-from polylsp.runtime.nvrtc import compiler_word
-from polylsp.settings import Settings
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse, subject_of
+from polylsp.ir.effects import expressions, walk
+from polylsp.ir.program import Binary, Floating, Integer, Site, Statement, subexpressions
+from polylsp.measuring.nvrtc import compiler_word
+from polylsp.model.kernel_report import Compiled, Resources, occupancy
+from polylsp.targets.gpu.alternatives import of_leaf
+from polylsp.targets.gpu.coalescing import Reference, Sides, sectors
+from polylsp.targets.gpu.cuda import Made, made
+from polylsp.targets.gpu.kernel_launch import maps_of, sets_of
+from polylsp.targets.gpu.kernels import Written
+from polylsp.targets.gpu.launched import device_code, side_of
+from polylsp.targets.gpu.leaves import Leaf
+from polylsp.targets.gpu.mapping import Kernel
+from polylsp.targets.gpu.region import Region, regions_of
 
 SAMPLES = Path(__file__).parents[2] / "samples/polybench/c"
 STEPS = 4

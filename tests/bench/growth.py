@@ -21,8 +21,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "growth"))
 
 from shapes import C_SHAPES, PYTHON_SHAPES
 
-from polylsp.pipeline import read
-from polylsp.settings import Settings
+from polylsp.core.settings import Settings
+from polylsp.engine.reading import read
 
 MOST = 6.0
 """Largest factor on the time for four times the text."""

@@ -277,8 +277,8 @@ def cpu_seconds(text: str) -> float:
     """CPU seconds that the analysis of a file takes, with schedules, in a process that is warm."""
     code = (
         "import gc, sys, time\n"
-        "from polylsp.pipeline import analyse\n"
-        "from polylsp.settings import Settings\n"
+        "from polylsp.engine.queries import analyse\n"
+        "from polylsp.core.settings import Settings\n"
         "analyse('warm.c', 'void f(int n, int *a) { for (int i = 0; i < n; i++) a[i] = 0; }', Settings())\n"
         "gc.freeze()\n"
         "gc.set_threshold(50_000, 20, 50)\n"
@@ -315,8 +315,8 @@ def split(functions: int) -> dict[str, float]:
     code = (
         "import json, sys, time\n"
         "from polylsp.frontends.c.outline import outline\n"
-        "from polylsp.pipeline import analyse\n"
-        "from polylsp.settings import Settings\n"
+        "from polylsp.engine.queries import analyse\n"
+        "from polylsp.core.settings import Settings\n"
         "text = sys.stdin.read()\n"
         "start = time.perf_counter()\n"
         "outline(text)\n"

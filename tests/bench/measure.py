@@ -19,15 +19,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from polylsp.core.settings import Settings
 from polylsp.ide.measured import measured_label
+from polylsp.measuring.c_versions import Version, built
+from polylsp.measuring.confined_program import Harness, footprint
+from polylsp.measuring.confinement import open_to_programs
+from polylsp.measuring.remote import carried_out, new_folder, remove
+from polylsp.measuring.toolchains import Compiler, compiler_for
+from polylsp.measuring.tools import Runnable
 from polylsp.model.measurement import Measurement, NoPlan, Outcome, Plan
-from polylsp.runtime.building import Version, built
-from polylsp.runtime.compiler import Compiler, compiler_for
-from polylsp.runtime.confine import open_to_programs
-from polylsp.runtime.harness import Harness, footprint
-from polylsp.runtime.process import carried_out, new_folder, remove
-from polylsp.runtime.tools import Runnable
-from polylsp.settings import Settings
 
 from . import estimates
 from .client import SERVER, Client, published

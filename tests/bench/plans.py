@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse, measurable
 from polylsp.model.action import ActionName
 from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
-from polylsp.pipeline import analyse, measurable
-from polylsp.settings import Settings
 
 _USUAL = Settings()
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse, edit
 from polylsp.model.action import ActionName, Ask, Edited, applied
-from polylsp.pipeline import analyse, edit
-from polylsp.settings import Settings
 
 from .blas import with_blas
 

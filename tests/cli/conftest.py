@@ -14,12 +14,12 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "ide"))
 
 import facts
 
-from polylsp import pipeline
 from polylsp.cli import check, main, one_file, report
 from polylsp.cli.pool import Finished, Share, Steps, Work
-from polylsp.model.report import FileReport
-from polylsp.settings import Settings
-from polylsp.streaming import SILENT, Stream
+from polylsp.core.settings import Settings
+from polylsp.engine import queries
+from polylsp.engine.prepared import SILENT, Stream
+from polylsp.model.facts import FileReport
 
 
 @dataclass(frozen=True)
@@ -91,5 +91,5 @@ def known(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Settings]]:
             stream.found(each.start, each.answer)
         return report
 
-    monkeypatch.setattr(pipeline, "analyse", analyse)
+    monkeypatch.setattr(queries, "analyse", analyse)
     return asked

@@ -20,15 +20,15 @@ import psutil
 import pytest
 from distributed import LocalCluster, Nanny, Scheduler, SpecCluster
 
-from polylsp import cluster as clusters
-from polylsp.cli import cluster, main
+from polylsp.cli import main, pool
 from polylsp.cli.check import Task, check_file
 from polylsp.cli.pool import Crashed, Observer, results
-from polylsp.cluster import Unusable
+from polylsp.core import cluster as clusters
+from polylsp.core.cluster import Unusable
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse, measurable
+from polylsp.measuring.remote import Step, carried_out
 from polylsp.model.measurement import AskToMeasure, Measurement, Plan
-from polylsp.pipeline import analyse, measurable
-from polylsp.runtime.process import Step, carried_out
-from polylsp.settings import Settings
 
 PROGRAM = "void f(int n, double *a) { for (int i = 0; i < n; i++) a[i] *= 2.0; }\n"
 
@@ -65,7 +65,7 @@ def test_findings_are_those_of_this_machine(workers: Any, tmp_path: Path) -> Non
         (tmp_path / name).write_text(PROGRAM)
     files = [*sorted(tmp_path.iterdir()), tmp_path / "lost.c"]
     tasks = [Task(str(file), True, Settings(), "json", 80) for file in files]
-    there = list(cluster.results(check_file, tasks, workers.scheduler_address, Settings()))
+    there = list(pool.cluster_results(check_file, tasks, workers.scheduler_address, Settings()))
     assert there == list(results(check_file, tasks, 1, Settings()))
     assert [each[1].rendered.words["parallel"] for each in there[:2]] == [1, 1]
     (lost,) = there[2]
@@ -76,7 +76,7 @@ def test_a_worker_that_is_killed_costs_nothing_and_nothing_is_done_twice(workers
     with Listener() as listener, ThreadPoolExecutor(1) as asking:
         arguments = [(listener.address, number) for number in range(4)]
         found = asking.submit(
-            lambda: list(cluster.results(held, arguments, workers.scheduler_address, Settings()))
+            lambda: list(pool.cluster_results(held, arguments, workers.scheduler_address, Settings()))
         )
         with listener.accept() as line:
             lost, parents = line.recv()
@@ -92,24 +92,24 @@ def test_a_worker_that_is_killed_costs_nothing_and_nothing_is_done_twice(workers
 
 
 def test_an_analysis_that_dies_is_given_up_as_on_one_machine(workers: Any) -> None:
-    found = list(cluster.results(dies, [1], workers.scheduler_address, Settings()))
+    found = list(pool.cluster_results(dies, [1], workers.scheduler_address, Settings()))
     assert found == [Crashed("the analysis process died")]
 
 
 def test_an_exception_is_not_hidden(workers: Any) -> None:
     with pytest.raises(RuntimeError, match="ValueError: 7"):
-        list(cluster.results(fails, [7], workers.scheduler_address, Settings()))
+        list(pool.cluster_results(fails, [7], workers.scheduler_address, Settings()))
 
 
 def test_workers_need_the_files(tmp_path: Path) -> None:
     with pytest.raises(Unusable, match="workers need the files in the same places as here"):
-        cluster.done_here(b"", str(tmp_path / "not there"))
+        pool.done_here(b"", str(tmp_path / "not there"))
 
 
 def test_workers_of_another_version_are_named(workers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clusters, "__version__", "0.0.1")
     with pytest.raises(Unusable, match=r"polylsp is 0\.0\.1 here, and on worker tcp://.* it is \d"):
-        list(cluster.results(fails, [7], workers.scheduler_address, Settings()))
+        list(pool.cluster_results(fails, [7], workers.scheduler_address, Settings()))
 
 
 def test_a_cluster_without_workers_is_told(
@@ -254,7 +254,7 @@ def measuring(made: Any) -> list[int]:
     return [
         each
         for nanny in made.workers.values()
-        for each in running_below(nanny.pid, "polylsp.runtime.measuring_process:main")
+        for each in running_below(nanny.pid, "polylsp.measuring.measuring_process:main")
     ]
 
 

@@ -10,11 +10,10 @@ import facts
 import pytest
 
 import polylsp as package
-from polylsp import pipeline
 from polylsp.cli import doctor, parser
-from polylsp.model.program import Site
-from polylsp.model.rejection import Rejection
-from polylsp.model.space import IterationSpace
+from polylsp.engine import queries
+from polylsp.ir.program import Rejection, Site
+from polylsp.model.iteration_points import IterationSpace
 
 
 def test_version(polylsp) -> None:
@@ -113,7 +112,7 @@ class TestExplain:
             asked.append((path, function, ordinal, dimensions))
             return IterationSpace(("j", "i"), ((0, 1), (1, 1)), (), (("n", 2),))
 
-        monkeypatch.setattr(pipeline, "iteration_space", space, raising=False)
+        monkeypatch.setattr(queries, "iteration_space", space, raising=False)
         ran = polylsp("explain", "a.c:28", "--format", "svg", "--dimensions", "j, i")
         assert asked == [("a.c", "column", 1, ("j", "i"))]
         assert ran.status == 0
@@ -122,7 +121,7 @@ class TestExplain:
 
     def test_svg_of_what_cannot_be_drawn(self, polylsp, monkeypatch) -> None:
         why = Rejection("unknown-call", Site(0, 0), "`next` may change anything")
-        monkeypatch.setattr(pipeline, "iteration_space", lambda *_: why, raising=False)
+        monkeypatch.setattr(queries, "iteration_space", lambda *_: why, raising=False)
         ran = polylsp("explain", "a.c:28", "--format", "svg")
         assert (ran.status, ran.out) == (2, "")
         assert ran.err == "polylsp: a.c:28: cannot be drawn: `next` may change anything\n"
@@ -198,7 +197,7 @@ def test_help_imports_next_to_nothing() -> None:
         "pygls",
         "lsprotocol",
         "polylsp.ide",
-        "polylsp.pipeline",
+        "polylsp.engine.queries",
         "polylsp.model",
     }
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from polylsp.runtime import process
+from polylsp.measuring import remote
 
 SCALE = """
 static void scale(int n, double *restrict a)
@@ -21,7 +21,7 @@ static void scale(int n, double *restrict a)
 def test_figures_as_json_and_nothing_left_behind(polylsp, tmp_path: Path, monkeypatch) -> None:
     (tmp_path / "folders").mkdir()
     folder = partial(tempfile.mkdtemp, dir=tmp_path / "folders")
-    monkeypatch.setattr(process, "new_folder", folder)
+    monkeypatch.setattr(remote, "new_folder", folder)
     Path("a.c").write_text(SCALE)
     ran = polylsp("measure", "a.c:5", "--set", "n=5000", "--format", "json")
     assert ran.status == 0, ran.err

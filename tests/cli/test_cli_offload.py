@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from polylsp import cli, pipeline
+from polylsp import cli
+from polylsp.core.text import Span
+from polylsp.engine import queries
 from polylsp.model.action import KERNEL_TARGETS, TARGETS, TRANSFORMS, Edited, Replacement
-from polylsp.text import Span
 
 SCALE = """\
 // Größe
@@ -275,7 +276,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch, happens) -> None:
         happens()
         return Edited((Replacement(Span(0, 0), "//\n"),))
 
-    monkeypatch.setattr(pipeline, "edit", edit)
+    monkeypatch.setattr(queries, "edit", edit)
 
 
 def test_a_file_that_changes_meanwhile(polylsp, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from polylsp.cli.pool import Crashed, Finished, Observer, Share, Tell, Work, results, stream
-from polylsp.settings import Settings
+from polylsp.core.settings import Settings
 
 DEFAULT = Settings()
 DIED = Crashed("the analysis process died")

@@ -8,8 +8,8 @@ from pathlib import Path
 import facts
 import pytest
 
-from polylsp.project import Project, project_of
-from polylsp.settings import Settings
+from polylsp.core.project import Project, project_of
+from polylsp.core.settings import Settings
 
 
 @pytest.fixture(autouse=True)

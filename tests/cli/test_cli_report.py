@@ -204,15 +204,15 @@ def test_a_loop_whose_edit_takes_too_long_is_listed_without(polylsp, tmp_path: P
 
 
 def test_a_bug_costs_one_loop(polylsp, tmp_path: Path, monkeypatch) -> None:
-    from polylsp import pipeline
+    from polylsp.engine import queries
 
     def broken(path: str, text: str, settings: object, ask: Ask) -> Answer:
         if ask.function == "swapped":
             raise RuntimeError("a bug")
         return edit(path, text, settings, ask)
 
-    edit = pipeline.edit
-    monkeypatch.setattr(pipeline, "edit", broken)
+    edit = queries.edit
+    monkeypatch.setattr(queries, "edit", broken)
     (tmp_path / "a.c").write_text(SOURCE)
     with quiet():
         ran = polylsp("report", "--format", "json", "a.c")

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from polylsp.cli import tune
-from polylsp.cli.exits import Exit
-from polylsp.ide.measuring import code_name
+from polylsp.cli.output import Exit
+from polylsp.core.settings import Settings
+from polylsp.core.text import Source
+from polylsp.engine.queries import analyse
+from polylsp.ide.measurement_view import code_name
+from polylsp.measuring import stored_figures
+from polylsp.measuring.remote import Step
+from polylsp.measuring.trials import best_of, searched
 from polylsp.model.measurement import Figure, Form, Measurement, NoPlan, Plan, Rung, Times, Tuned, Variant
-from polylsp.pipeline import analyse
-from polylsp.runtime import tuned
-from polylsp.runtime.process import Step
-from polylsp.runtime.search import best_of, searched
-from polylsp.settings import Settings
-from polylsp.text import Source
 
 LOOP = "    for (int i = 0; i < n; i++)"
 PRODUCT = """
@@ -54,7 +54,7 @@ def test_versions_are_compared_and_the_fastest_one_is_used_from_then_on(
         ("restructured", {"unroll_factors": "3"}),
         ("restructured", {}),
     ], found
-    best, kept = found["best"], tuned.load("a.c").get("product", ())
+    best, kept = found["best"], stored_figures.load_settings("a.c").get("product", ())
     wanted = [(best["form"], best["parameters"])] if best and best["parameters"] else []
     assert all(each in [(one.form, dict(one.parameters)) for one in kept] for each in wanted)
     assert all(one.parameters and one.speedup > 1 for one in kept)
@@ -64,7 +64,7 @@ def test_an_edit_is_made_as_tuning_found_until_the_code_changes(polylsp) -> None
     Path("a.c").write_text(PRODUCT)
     plain = polylsp("offload", "a.c:4", "--transform", "restructure")
     code = code_of("a.c")
-    tuned.save("a.c", {"product": (entry("restructured", ("tile_sizes", "16"), code),)})
+    stored_figures.save_settings("a.c", {"product": (entry("restructured", ("tile_sizes", "16"), code),)})
     made = polylsp("offload", "a.c:4", "--transform", "restructure")
     assert made.out != plain.out and "Made with `tile_sizes` 16, which tuning found" in made.err
     assert polylsp("offload", "a.c:4", "--target", "openmp").err == ""
@@ -82,7 +82,7 @@ def test_each_edit_heeds_what_was_found_for_its_form(polylsp) -> None:
     code = code_of("a.c")
     found = entry("directives", ("collapse", "1"), code), entry("restructured", ("unroll_factors", "3"), code)
     assert "collapse(2)" in polylsp("offload", "a.c:4", "--target", "openmp").out
-    tuned.save("a.c", {"product": found})
+    stored_figures.save_settings("a.c", {"product": found})
     made = polylsp("offload", "a.c:4", "--target", "openmp")
     assert "collapse" not in made.out and "Made with `collapse` 1, which tuning found" in made.err
     for transform in ("restructure", "unroll-and-jam"):
@@ -97,7 +97,7 @@ def test_sizes_of_tiles_that_are_set_say_all_that_the_cache_would() -> None:
     found = {"product": (entry("restructured", ("cache_kb", "64")),)}
 
     def heeded(settings: Settings) -> tuple[tuple[str, str], ...]:
-        return tuned.parameters_for(found, "tile", "product", "code", settings)
+        return stored_figures.parameters_for(found, "tile", "product", "code", settings)
 
     assert heeded(Settings()) == (("cache_kb", "64"),)
     assert heeded(Settings(tile_sizes=(8,))) == heeded(Settings(cache_kb=512)) == ()
@@ -153,8 +153,10 @@ def plan(*texts: str) -> Plan:
 
 def test_what_is_kept_is_surely_faster_too() -> None:
     found = [figure(0.5, "faster", "8"), figure(0.2, "no difference", "16"), figure(0.3, "faster", "32")]
-    kept = [each.parameters for each in tuned.worth_keeping(plan("a"), "code", found)]
-    assert kept == [(("tile_sizes", "32"),)] and not tuned.worth_keeping(plan("a"), "code", found[1:2])
+    kept = [each.parameters for each in stored_figures.worth_keeping(plan("a"), "code", found)]
+    assert kept == [(("tile_sizes", "32"),)] and not stored_figures.worth_keeping(
+        plan("a"), "code", found[1:2]
+    )
 
 
 def test_versions_that_are_the_same_are_tried_once() -> None:
@@ -176,7 +178,9 @@ def test_what_was_found_stays_when_the_search_is_interrupted(
     monkeypatch.setattr(tune, "carried_out", interrupted)
     Path("a.c").write_text(PRODUCT)
     assert polylsp("tune", "a.c:4").status == Exit.INTERRUPTED
-    assert [each.parameters for each in tuned.load("a.c")["product"]] == [(("tile_sizes", "16"),)]
+    assert [each.parameters for each in stored_figures.load_settings("a.c")["product"]] == [
+        (("tile_sizes", "16"),)
+    ]
 
 
 def test_what_was_found_is_forgotten_when_nothing_is_faster_any_more(
@@ -188,7 +192,7 @@ def test_what_was_found_is_forgotten_when_nothing_is_faster_any_more(
     monkeypatch.setattr(tune, "carried_out", lambda *_: found)
     Path("a.c").write_text(PRODUCT)
     known = entry("restructured", ("tile_sizes", "8"))
-    tuned.save("a.c", {"product": (known,), "other": (replace(known, function="other"),)})
+    stored_figures.save_settings("a.c", {"product": (known,), "other": (replace(known, function="other"),)})
     ran = polylsp("tune", "a.c:4")
     assert ran.status == 0 and "No version is faster than the original." in ran.out
-    assert tuned.load("a.c").keys() == {"other"}
+    assert stored_figures.load_settings("a.c").keys() == {"other"}

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from polylsp import replacing
+from polylsp.core import source_files
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from polylsp import replacing
+from polylsp.core import source_files as replacing
 if sys.argv[2] == "named":
     replacing.os.__dict__.pop("O_TMPFILE", None)
 os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)
@@ -45,10 +45,10 @@ def test_a_writer_that_is_killed_leaves_nothing(target: Path) -> None:
 def test_what_one_has_left_is_removed_by_the_next(target: Path) -> None:
     kill_a_writer(target, "named")
     (left,) = [each for each in target.parent.iterdir() if each != target]
-    replacing.replace_file(target, b"other")
+    source_files.replace_file(target, b"other")
     assert left.exists(), "its writer may be at work"
     os.utime(left, (0, 0))
-    replacing.replace_file(target, b"new")
+    source_files.replace_file(target, b"new")
     assert list(target.parent.iterdir()) == [target] and target.read_bytes() == b"new"
 
 
@@ -61,7 +61,7 @@ def test_a_failure_leaves_nothing(target: Path, monkeypatch: pytest.MonkeyPatch,
         raise PermissionError
 
     with pytest.raises(PermissionError):
-        replacing.replace_file(target, b"new", fail)
+        source_files.replace_file(target, b"new", fail)
     assert list(target.parent.iterdir()) == [target] and target.read_bytes() == b"old"
-    replacing.replace_file(target.with_name("fresh"), b"made")
+    source_files.replace_file(target.with_name("fresh"), b"made")
     assert sorted(each.name for each in target.parent.iterdir()) == ["a[1].c", "fresh"]

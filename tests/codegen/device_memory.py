@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from polylsp.core.text import Span
 from polylsp.model.action import Replacement, applied
-from polylsp.text import Span
 
 from .statements import statement_end
 

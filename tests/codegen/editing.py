@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from polylsp.codegen.transform import TRANSFORMS
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse, edit
 from polylsp.model.action import WHOLE_FUNCTION, ActionName, Ask, Declined, Target, applied
 from polylsp.model.facts import FunctionFacts
-from polylsp.pipeline import analyse, edit
-from polylsp.settings import Settings
+from polylsp.transforms import TRANSFORMS
 
 EAGER = Settings(parallel_threshold=0, offload_threshold=0)
 """However small the loops of a sample are, they run in parallel."""

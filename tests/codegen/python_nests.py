@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse, edit
 from polylsp.model.action import ActionName, Ask, Declined, Edited, applied
-from polylsp.pipeline import analyse, edit
-from polylsp.settings import Settings
 
 SETTINGS = Settings(parallel_threshold=0, max_operations=300_000)
 MARGIN = 3

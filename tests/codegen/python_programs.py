@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse, edit
 from polylsp.model.action import Ask, Declined, applied
-from polylsp.pipeline import analyse, edit
-from polylsp.settings import Settings
 
 from .python_nests import ORDERS
 

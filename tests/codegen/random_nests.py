@@ -18,8 +18,8 @@ from typing import Literal
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
+from polylsp.engine.queries import analyse
 from polylsp.model.action import Target
-from polylsp.pipeline import analyse
 
 from .device_memory import played
 from .drawn_programs import Around, Drawn, deep, drawn, mixed

@@ -5,13 +5,13 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
-from polylsp import pipeline
-from polylsp.analysis.budget import Exhausted
-from polylsp.codegen.asked import asked
-from polylsp.codegen.cuda import choice, schedule
-from polylsp.editing import subject_of
+from polylsp.core.settings import Settings
+from polylsp.edits.answer import asked
+from polylsp.engine import queries
+from polylsp.engine.queries import subject_of
 from polylsp.model.action import Ask, Declined, Edited
-from polylsp.settings import Settings
+from polylsp.poly.budget import Exhausted
+from polylsp.targets.gpu import alternatives, schedule_choice
 
 USUAL = Settings(offload_threshold=0)
 FEW = Settings(offload_threshold=0, max_operations=60_000)
@@ -97,7 +97,7 @@ def test_a_better_order_that_takes_too_long_costs_nothing_but_itself(monkeypatch
         return Exhausted()
 
     best = answered(ROWS, Ask("cuda", "f", 0, 1), USUAL)
-    monkeypatch.setattr(choice, "budgeted", exhausted)
+    monkeypatch.setattr(schedule_choice, "budgeted", exhausted)
     first = answered(ROWS, Ask("cuda", "f", 0, 1), USUAL)
     assert isinstance(best, Edited) and isinstance(first, Edited)
     assert tried and first.created != best.created
@@ -107,7 +107,7 @@ def test_a_better_order_that_takes_too_long_costs_nothing_but_itself(monkeypatch
 def test_where_isl_gives_up_another_strategy_is_asked(
     monkeypatch: pytest.MonkeyPatch, strategies: int
 ) -> None:
-    computed, asked_for = schedule.computed, list[object]()
+    computed, asked_for = alternatives.computed, list[object]()
 
     def giving_up(constraints: isl.ScheduleConstraints) -> isl.Schedule | None:
         asked_for.append(constraints)
@@ -115,7 +115,7 @@ def test_where_isl_gives_up_another_strategy_is_asked(
             raise isl.Error("call failed: too many schedule rows in isl_scheduler.c:2984")
         return computed(constraints)
 
-    monkeypatch.setattr(schedule, "computed", giving_up)
+    monkeypatch.setattr(alternatives, "computed", giving_up)
     found = answered(PRODUCT, Ask("cuda", "f", 0, 1), USUAL)
     if strategies == 1:
         assert isinstance(found, Edited)
@@ -133,5 +133,5 @@ def test_the_limit_holds_for_who_asks_by_name() -> None:
     )
     parameters = ", ".join(f"double {each}" for each in heavy.removeprefix("double ").split(", "))
     text = f"void f(int n, {parameters})\n{{\n    for (int t = 0; t < 100; t++) {{\n{body}\n    }}\n}}\n"
-    found = pipeline.edit("a.c", text, few, Ask("cuda", "f", 0, 1))
+    found = queries.edit("a.c", text, few, Ask("cuda", "f", 0, 1))
     assert isinstance(found, Declined) and "takes too long to find" in found.reason

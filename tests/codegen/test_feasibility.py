@@ -7,17 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from polylsp import pipeline
-from polylsp.codegen.feasible import trials
-from polylsp.codegen.subject import Again, Subject
-from polylsp.ide.actions import Offer, offers
-from polylsp.ide.function_action import function_offers
+from polylsp.core.settings import Settings
+from polylsp.core.text import Source, Span
+from polylsp.edits import feasibility
+from polylsp.emit.subject import Again, Subject
+from polylsp.engine import queries
+from polylsp.ide.actions import Offer, function_offers, offers
 from polylsp.ide.lightbulb import lightbulb, safe_fixes
 from polylsp.model.action import Ask, Declined, Edited
-from polylsp.model.feasibility import Feasibility
-from polylsp.model.report import FileReport
-from polylsp.settings import Settings
-from polylsp.text import Source, Span
+from polylsp.model.facts import Feasibility, FileReport
 
 SAMPLES = sorted((Path(__file__).parents[2] / "samples").glob("**/*.c"))
 SWEEP = """\
@@ -53,25 +51,25 @@ def listed(text: str, report: FileReport, settings: Settings) -> list[Offer]:
 def test_what_is_offered_on_a_sample_can_be_had_and_what_is_disabled_cannot(path: Path) -> None:
     # However slow the machine is, all edits are tried.
     text, settings = path.read_text(), Settings(max_seconds=200.0)
-    report = pipeline.analyse(str(path), text, settings, edits=True)
+    report = queries.analyse(str(path), text, settings, edits=True)
     once = {(o.ask.action, o.ask.starts, o.title, o.disabled): o for o in listed(text, report, settings)}
     for offer in once.values():
-        answer = pipeline.edit(str(path), text, settings, offer.ask)
+        answer = queries.edit(str(path), text, settings, offer.ask)
         assert isinstance(answer, Declined if offer.disabled else Edited), offer
         assert not offer.disabled or answer == Declined(offer.disabled)
 
 
 def test_edits_are_tried_only_where_that_is_wanted() -> None:
     for wanted, known in ((False, False), (True, True), (False, True)):
-        report = pipeline.analyse("tried.c", SWEEP, Settings(), edits=wanted)
+        report = queries.analyse("tried.c", SWEEP, Settings(), edits=wanted)
         (placed,) = report.functions
         assert (placed.answer.feasibility is not None) == known
 
 
 def test_one_that_was_tried_has_another_key() -> None:
-    plain, tried = (pipeline.analyse("key.c", SWEEP, Settings(), edits=edits) for edits in (False, True))
+    plain, tried = (queries.analyse("key.c", SWEEP, Settings(), edits=edits) for edits in (False, True))
     assert plain.functions[0].answer.key != tried.functions[0].answer.key
-    again = pipeline.analyse("key.c", SWEEP, Settings(), schedules=False)
+    again = queries.analyse("key.c", SWEEP, Settings(), schedules=False)
     assert again.functions[0].answer is tried.functions[0].answer
 
 
@@ -87,9 +85,9 @@ def test_an_analysis_that_is_called_off_stops_between_two_edits() -> None:
             raise Stop
 
     with pytest.raises(Stop):
-        pipeline.analyse("stopped.c", SWEEP, Settings(), edits=True, observe=observe)
+        queries.analyse("stopped.c", SWEEP, Settings(), edits=True, observe=observe)
     assert calls == ["sweep"] * 4
-    report = pipeline.analyse("stopped.c", SWEEP, Settings(), edits=True)
+    report = queries.analyse("stopped.c", SWEEP, Settings(), edits=True)
     assert report.functions[0].answer.feasibility is not None
 
 
@@ -97,8 +95,8 @@ def test_an_edit_that_fails_costs_the_analysis_nothing(monkeypatch: pytest.Monke
     def fail(*_: object) -> None:
         raise ValueError("a bug in an edit")
 
-    monkeypatch.setattr(trials, "answer", fail)
-    report = pipeline.analyse("failed.c", STEPS, Settings(), edits=True)
+    monkeypatch.setattr(feasibility, "answer", fail)
+    report = queries.analyse("failed.c", STEPS, Settings(), edits=True)
     (placed,) = report.functions
     assert placed.answer.feasibility == Feasibility()
     titles = [each.title for each in listed(STEPS, report, Settings()) if not each.disabled]
@@ -107,7 +105,7 @@ def test_an_edit_that_fails_costs_the_analysis_nothing(monkeypatch: pytest.Monke
 
 def test_without_time_nothing_is_tried_and_directives_are_offered_all_the_same() -> None:
     settings = Settings(max_seconds=0.0)
-    report = pipeline.analyse("late.c", STEPS + SWEEP, settings, edits=True)
+    report = queries.analyse("late.c", STEPS + SWEEP, settings, edits=True)
     assert [each.answer.feasibility for each in report.functions] == [None] * 2
     assert len(listed(STEPS + SWEEP, report, settings)) == 3
 
@@ -123,7 +121,7 @@ def test_an_edit_of_several_steps_ends_between_two_of_them(
         if ask.action == "restructure":
             assert again(subject.text) is not None
             now = float("inf")
-            monkeypatch.setattr(trials, "process_time", lambda: 0.0 if called_off else now)
+            monkeypatch.setattr(feasibility, "process_time", lambda: 0.0 if called_off else now)
             stops.append(called_off)
             again(subject.text)
             pytest.fail("the text was read once more")
@@ -134,17 +132,17 @@ def test_an_edit_of_several_steps_ends_between_two_of_them(
             raise Stop
 
     stops: list[bool] = []
-    monkeypatch.setattr(trials, "answer", read_again)
+    monkeypatch.setattr(feasibility, "answer", read_again)
     with pytest.raises(Stop) if called_off else nullcontext():
-        report = pipeline.analyse(f"steps{called_off}.c", SWEEP, Settings(), edits=True, observe=observe)
+        report = queries.analyse(f"steps{called_off}.c", SWEEP, Settings(), edits=True, observe=observe)
         assert report.functions[0].answer.feasibility is not None
     assert stops == [called_off] and not caplog.records
 
 
 def test_what_stands_elsewhere_has_no_bearing_on_it() -> None:
-    before = pipeline.analyse("moved.c", SWEEP, Settings(), edits=True)
+    before = queries.analyse("moved.c", SWEEP, Settings(), edits=True)
     above = "static void twice(double *p);\n\n"
-    after = pipeline.analyse("moved.c", above + SWEEP, Settings(), edits=True)
+    after = queries.analyse("moved.c", above + SWEEP, Settings(), edits=True)
     assert after.functions[-1].answer is before.functions[-1].answer
 
 
@@ -152,10 +150,10 @@ def test_lines_in_a_reason_are_those_of_the_file(monkeypatch: pytest.MonkeyPatch
     def refuse(_subject: object, ask: Ask, _settings: object, again: object) -> Declined:
         return Declined(f"`{ask.action}` is not for line 2.")
 
-    monkeypatch.setattr(trials, "answer", refuse)
+    monkeypatch.setattr(feasibility, "answer", refuse)
     for above in (0, 3):
         text = "\n" * above + STEPS
-        report = pipeline.analyse("lines.c", text, Settings(), edits=True)
+        report = queries.analyse("lines.c", text, Settings(), edits=True)
         reasons = [each.disabled for each in listed(text, report, Settings())]
         names = ("openmp", "openacc", "openmp-target")
         assert reasons == [f"`{name}` is not for line {2 + above}." for name in names]
@@ -163,7 +161,7 @@ def test_lines_in_a_reason_are_those_of_the_file(monkeypatch: pytest.MonkeyPatch
 
 def test_work_is_known_where_it_is_a_number() -> None:
     text = STEPS + STEPS.replace("steps", "few").replace("i < n", "i < 50")
-    report = pipeline.analyse("work.c", text, Settings(), edits=True)
+    report = queries.analyse("work.c", text, Settings(), edits=True)
     known = [each.answer.feasibility for each in report.functions]
     assert [each.operations for each in known if each is not None] == [(), ((1, 50),)]
     assert [each.preferred for each in listed(text, report, Settings())] == [True, *[False] * 5]
@@ -176,7 +174,7 @@ def test_threads_that_start_in_each_time_step_are_not_preferred() -> None:
         "    for (int t = 0; t < steps; t++) {\n"
         f"{step.format('b[i]', *'aaa')}{step.format('a[i]', *'bbb')}    }}\n}}\n"
     )
-    report = pipeline.analyse("often.c", text, Settings(), edits=True)
+    report = queries.analyse("often.c", text, Settings(), edits=True)
     at = text.index("for (int i")
     inner = Span(at, at)
     source = Source(text)

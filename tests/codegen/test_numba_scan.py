@@ -7,8 +7,8 @@ from itertools import product
 import islpy as isl
 import pytest
 
-from polylsp.codegen.numba.loop_text import Block
-from polylsp.codegen.numba.scan import Scan, scanned
+from polylsp.targets.numba.python_loops import Block
+from polylsp.targets.numba.reordering import Scan, scanned
 
 
 def visited(scan: Scan, names: dict[str, int]) -> list[tuple[int, int]]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import pytest
 
+from polylsp.core.settings import Settings
+from polylsp.core.text import Source
+from polylsp.engine.queries import analyse
 from polylsp.ide.diagnostics import PRAGMA_CODES, diagnostics
-from polylsp.pipeline import analyse
-from polylsp.settings import Settings
-from polylsp.text import Source
 
 from .test_races import Watch, archer, races
 

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
+from polylsp.engine.queries import edit
 from polylsp.model.action import Ask, Declined
-from polylsp.pipeline import edit
 
 from .python_nests import HEAD, SETTINGS, nest, trial
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import islpy as isl
 import pytest
 
-from polylsp.codegen.cuda.scan import scanned
-from polylsp.codegen.syntax_tree import syntax_tree
+from polylsp.emit.isl_loops import syntax_tree
+from polylsp.targets.gpu.cuda_statements import scanned
 
 EVEN = "[s, e] -> { S[] -> [] : exists (k: 0 <= k <= 1 and s <= 2k < e) }"
 """Set that is not empty if there is an even number from `s` on and before `e`."""

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from polylsp.text import Source
+from polylsp.core.text import Source
 from tests.demo.editor import Editor, Shown
 
 ROOT = Path(__file__).parents[2]

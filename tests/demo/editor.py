@@ -13,7 +13,7 @@ from types import TracebackType
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
-from polylsp.text import Position, Source
+from polylsp.core.text import Position, Source
 
 PATIENCE = 60.0
 CAPABILITIES = types.ClientCapabilities(

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from polylsp.core.query import recording
+from polylsp.frontends.c.compile_options import Options
 from polylsp.frontends.c.environment import Environment, environment_of, needed, place
-from polylsp.frontends.c.expand import Expanded, expand, used_macros
-from polylsp.frontends.c.options import Options
+from polylsp.frontends.c.file_reading import BUNDLED
+from polylsp.frontends.c.function_tokens import Expanded, expand, used_macros
 from polylsp.frontends.c.outline import outline
-from polylsp.frontends.c.reading import BUNDLED
-from polylsp.query import recording
 
 FILE = "/nowhere/a.c"
 HEADERS = sorted(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from polylsp.frontends.c.expand import Expanded, Unexpandable, expand, identifiers, used_macros
+from polylsp.core.query import recording
+from polylsp.frontends.c.function_tokens import Expanded, Unexpandable, expand, identifiers, used_macros
 from polylsp.frontends.c.macros import Macro, macro
-from polylsp.query import recording
 
 
 def table(*definitions: str) -> dict[str, Macro]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from lowering import loops
 
-from polylsp.frontends.c.lower.function import lower
+from polylsp.frontends.c.functions import lower
 from polylsp.frontends.c.tokens import tokenize
-from polylsp.model.program import Function
+from polylsp.ir.program import Function
 
 LOOP = "for (int i = 0; i < n; i++)"
 

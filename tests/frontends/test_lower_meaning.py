@@ -13,7 +13,7 @@ import pytest
 from lowered_machine import Machine
 from lowering import lower_text
 
-from polylsp.model.program import Function
+from polylsp.ir.program import Function
 
 SIZE = 8
 SOURCE = Path(__file__).with_name("meaning.c")

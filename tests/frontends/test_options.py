@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from polylsp.frontends.c import header_search
-from polylsp.frontends.c.header_search import project_of
-from polylsp.frontends.c.options import options_for
-from polylsp.settings import Settings
+from polylsp.core.settings import Settings
+from polylsp.frontends.c import headers
+from polylsp.frontends.c.compile_options import options_for
+from polylsp.frontends.c.headers import project_of
 
 
 def database(folder: Path, *entries: dict[str, Any]) -> None:
@@ -125,7 +125,7 @@ def test_below_a_folder_that_many_projects_share_nothing_is_looked_for(
     path = str(tmp_path / "a.c")
     assert project_of(path).header("far.h", str(tmp_path)) == str(tmp_path / "one" / "far.h")
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
-    header_search._projects.clear()
+    headers._projects.clear()
     found = project_of(path)
     assert found.header("far.h", str(tmp_path)) is None
     assert found.header("near.h", str(tmp_path)) == str(tmp_path / "near.h")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from polylsp.encoding import decode
+from polylsp.core.source_files import decode
 from polylsp.frontends.c.outline import Outline, common_prefix, common_suffix, outline
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from polylsp.frontends.c.expand import Expanded, expand, used_macros
+from polylsp.frontends.c.function_tokens import Expanded, expand, used_macros
 from polylsp.frontends.c.macros import Macro, macro
 from polylsp.frontends.c.pragmas import directives_in, pragma_spans
-from polylsp.model.directive import (
+from polylsp.ir.directive import (
     AnyDirective,
     Collapse,
     Condition,
@@ -25,7 +25,7 @@ from polylsp.model.directive import (
     UnknownClause,
     UnknownDirective,
 )
-from polylsp.model.program import Site
+from polylsp.ir.program import Site
 
 
 def read(text: str, *definitions: str) -> tuple[Expanded, tuple[AnyDirective, ...]]:

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from polylsp.codegen.cuda.file import DEVICE, HOST
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse, edit
+from polylsp.measuring.nvrtc import compiled
 from polylsp.model.action import Ask, Declined, Edited, applied
 from polylsp.model.facts import FunctionFacts
-from polylsp.pipeline import analyse, edit
-from polylsp.runtime.nvrtc import compiled
-from polylsp.settings import Settings
+from polylsp.targets.gpu.cuda import DEVICE, HOST
 
 from .translating import CXX, WARNINGS, counting, played
 

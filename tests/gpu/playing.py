@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse, edit
 from polylsp.model.action import Ask, Declined, Edited, applied
 from polylsp.model.facts import FunctionFacts
-from polylsp.pipeline import analyse, edit
-from polylsp.settings import Settings
 
 from .device import header_folder
 from .translating import CXX

@@ -16,8 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
-from polylsp.codegen.cuda import cutting
-from polylsp.settings import Settings
+from polylsp.core.settings import Settings
+from polylsp.targets.gpu import slabs as cutting
 from tests.codegen.python_nests import SIZES, inputs, nest
 
 from .playing import OnGpu, Played, many, on_gpu, written

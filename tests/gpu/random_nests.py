@@ -15,8 +15,8 @@ from unittest.mock import patch
 
 from hypothesis import given, seed, settings
 
-from polylsp.codegen.cuda import cutting
-from polylsp.settings import Settings
+from polylsp.core.settings import Settings
+from polylsp.targets.gpu import slabs as cutting
 from tests.codegen.drawn_sums import sums
 from tests.codegen.random_nests import DRAWN, assert_close, numbers
 from tests.codegen.versions import printed

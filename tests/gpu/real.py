@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
+from polylsp.core.settings import Settings
 from polylsp.ide.measured import measured_label
+from polylsp.measuring.remote import carried_out
 from polylsp.model.measurement import Measurement, Plan
-from polylsp.runtime.process import carried_out
-from polylsp.settings import Settings
 from tests.bench.plans import planned
 from tests.codegen.running import assert_same
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from polylsp.ide.pages import page_text
-from polylsp.settings import Settings
+from polylsp.core.settings import Settings
+from polylsp.ide.code_pages import page_text
 
 from .device import Offloaded, Program, offloaded
 from .translating import CXX

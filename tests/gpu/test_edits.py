@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import pytest
 
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse, edit
 from polylsp.model.action import Ask, Declined, Edited, applied
-from polylsp.pipeline import analyse, edit
-from polylsp.settings import Settings
 
 from .device import Device, Program
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from polylsp.settings import Settings
+from polylsp.core.settings import Settings
 
 from .device import Program, offloaded
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from codegen.running import assert_same
 
-from polylsp.codegen.cuda.layout import folded
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse, edit
 from polylsp.model.action import Ask, Created, Declined, Edited, applied
-from polylsp.pipeline import analyse, edit
-from polylsp.settings import Settings
+from polylsp.targets.gpu.cuda_statements import folded
 
 from .device import Device, Program, offloaded
 

@@ -11,19 +11,17 @@ from typing import Any
 
 import pytest
 
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse, measurable
+from polylsp.measuring import timing
+from polylsp.measuring.c_versions import CTools
+from polylsp.measuring.confinement import open_to_programs
+from polylsp.measuring.remote import new_folder, remove
+from polylsp.measuring.stored_figures import parameters_for
+from polylsp.measuring.toolchains import cuda_compiler
+from polylsp.measuring.tools import ORIGINAL, Built, NotBuilt, Runnable, programs_for, version_names
+from polylsp.measuring.trials import measured, of_kernels, searched, tools_for
 from polylsp.model.measurement import AskToMeasure, Measurement, NotMeasured, Outcome, Plan, Tuned
-from polylsp.pipeline import analyse, measurable
-from polylsp.runtime import timing
-from polylsp.runtime.c_tools import CTools
-from polylsp.runtime.confine import open_to_programs
-from polylsp.runtime.cuda_tools import cuda_compiler
-from polylsp.runtime.measure import measured, tools_for
-from polylsp.runtime.process import new_folder, remove
-from polylsp.runtime.programs import programs_for
-from polylsp.runtime.search import of_kernels, searched
-from polylsp.runtime.tools import ORIGINAL, Built, NotBuilt, Runnable, version_names
-from polylsp.runtime.tuned import parameters_for
-from polylsp.settings import Settings
 
 from .device import HERE
 from .playing import STAND_IN, Played
@@ -231,9 +229,9 @@ def test_other_blocks_are_tried_where_there_is_a_device(
         (),
         (("cuda_block_sizes", "64"),),
     ]
-    monkeypatch.setattr("polylsp.runtime.search.gpu_here", lambda: "")
+    monkeypatch.setattr("polylsp.measuring.trials.gpu_here", lambda: "")
     assert of_kernels(Settings()) == () and of_kernels(Settings(cluster="tcp://there:8786"))
-    monkeypatch.setattr("polylsp.runtime.search.gpu_here", lambda: "NVIDIA H200")
+    monkeypatch.setattr("polylsp.measuring.trials.gpu_here", lambda: "NVIDIA H200")
     assert (("cuda_block_sizes", "64"),) in of_kernels(Settings())
     target, setting = own.variants[0].target, (("cuda_block_sizes", "64"),)
     kept = {"smooth": (Tuned("smooth", "code", target, "directives", setting, 2.0, (), 0.0),)}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from polylsp.settings import Settings
+from polylsp.core.settings import Settings
 from tests.codegen.running import assert_same
 
 from .device import Device, Program, offloaded

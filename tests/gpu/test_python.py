@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse, edit
 from polylsp.model.action import Ask, Declined, Edited
-from polylsp.pipeline import analyse, edit
-from polylsp.settings import Settings
 from tests.codegen.python_nests import nest
 
 from .device import Device

@@ -9,10 +9,10 @@ from itertools import product
 import pytest
 from codegen.running import assert_same
 
-from polylsp.codegen.cuda.rounds import Crew, Rounds, rounds
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse, edit
 from polylsp.model.action import Ask, Edited, applied
-from polylsp.pipeline import analyse, edit
-from polylsp.settings import Settings
+from polylsp.targets.gpu.shared_memory import Crew, Rounds, rounds
 
 from .device import Device, Program
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from polylsp.codegen.cuda import cutting
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse, edit
 from polylsp.model.action import Ask, Edited
-from polylsp.pipeline import analyse, edit
-from polylsp.settings import Settings
+from polylsp.targets.gpu import slabs
 
 from .device import Device, Program, offloaded
 
@@ -163,7 +163,7 @@ def program_of(cut: Cut) -> str:
 def test_what_does_not_fit_is_cut(
     cut: Cut, program: Program, device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cutting, "FEWEST_DIMENSIONS", 1)
+    monkeypatch.setattr(slabs, "FEWEST_DIMENSIONS", 1)
     text = program_of(cut)
     done = offloaded("a.c", text, SLABS, "f", whole=True)
     assert not done.declined, done.declined
@@ -288,7 +288,7 @@ int main(void)
 def test_each_slab_has_the_iterations_of_a_loop_with_steps(
     memory: int, program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cutting, "SMALL", 0)
+    monkeypatch.setattr(slabs, "SMALL", 0)
     done = offloaded("a.c", STRIDE, SLABS, "f", whole=True)
     assert "slab" in "".join(done.files.values())
     expected = program.output(program.build(STRIDE, {}, "-w"))
@@ -319,7 +319,7 @@ int main(void)
 
 
 def test_rows_that_no_slab_has_stay_as_they_are(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cutting, "SMALL", 0)
+    monkeypatch.setattr(slabs, "SMALL", 0)
     done = offloaded("a.c", PART, SLABS, "f", whole=True)
     assert done.files, done.declined
     expected = program.output(program.build(PART, {}, "-w"))

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from polylsp.settings import Settings
+from polylsp.core.settings import Settings
 
 from .device import Offloaded, Program, offloaded
 

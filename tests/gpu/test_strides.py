@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from polylsp.settings import Settings
+from polylsp.core.settings import Settings
 
 from .device import Device, Program, offloaded
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from codegen.running import assert_same
 
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse, edit
 from polylsp.model.action import Ask, Edited
-from polylsp.pipeline import analyse, edit
-from polylsp.settings import Settings
 
 from .device import Device, Program, offloaded
 from .playing import Played, on_gpu, written

@@ -11,9 +11,9 @@ from types import FrameType
 import pytest
 from shapes import C_SHAPES, PYTHON_SHAPES, Shape
 
-from polylsp.pipeline import read
-from polylsp.query import Query
-from polylsp.settings import Settings
+from polylsp.core.query import Query
+from polylsp.core.settings import Settings
+from polylsp.engine.reading import read
 
 SIZES = 1600, 6400
 MOST = 6.0

@@ -6,19 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from polylsp.model.facts import (
-    Band,
-    FunctionFacts,
-    LoopFacts,
-    NestFacts,
-    NestModel,
-    NestRelations,
-    Transform,
-)
-from polylsp.model.program import Site
-from polylsp.model.rejection import Rejection
-from polylsp.model.report import FileProblem, FileReport, FunctionAnswer, PlacedFunction
-from polylsp.model.verdict import (
+from polylsp.core.text import Source, Span
+from polylsp.ir.program import Rejection, Site
+from polylsp.ir.verdict import (
     AccessPoint,
     Assumption,
     Dependence,
@@ -28,7 +18,19 @@ from polylsp.model.verdict import (
     Verdict,
     Witness,
 )
-from polylsp.text import Source, Span
+from polylsp.model.facts import (
+    Band,
+    FileProblem,
+    FileReport,
+    FunctionAnswer,
+    FunctionFacts,
+    LoopFacts,
+    NestFacts,
+    NestModel,
+    NestRelations,
+    PlacedFunction,
+    Transform,
+)
 
 _TOKEN = re.compile(r"/\*.*?\*/|//[^\n]*|\w+|<<=|>>=|[-+*/%&|^<>=!]=|\+\+|--|->|&&|\|\||<<|>>|\S", re.DOTALL)
 NO_MODEL = NestModel("", "", NestRelations("", "", "", "", "", ""))
@@ -196,7 +198,7 @@ void column(int n, double a[n][n], int idx[n]) {
 
 def many() -> tuple[Source, FileReport]:
     """Loops with hand-written facts, one for each code of a diagnostic that has any."""
-    from polylsp.model.verdict import Reduction
+    from polylsp.ir.verdict import Reduction
 
     copy = function(MANY, "copy")
     copy.loop("for (int i = 0; i < n; i++)", Parallel((no_overlap("x", "y"),)), body="x[i] = y[i];")

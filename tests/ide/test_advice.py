@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from polylsp.core.settings import Settings
+from polylsp.core.text import Source
+from polylsp.engine.queries import analyse
 from polylsp.ide.diagnostics import diagnostics
-from polylsp.pipeline import analyse
-from polylsp.settings import Settings
-from polylsp.text import Source
 
 _C = "int g(int);\nvoid f(int n, double *a) {\n  double s;\n  for (int i = 0; i < n; i++) {\n    %s\n  }\n}\n"
 _PYTHON = "def f(n: int, a: 'f8[:]'):\n    s = 0.0\n    for i in range(n):\n        %s\n    return s\n"

@@ -5,12 +5,12 @@ from dataclasses import replace
 import facts
 import pytest
 
+from polylsp.core.settings import Settings
+from polylsp.core.text import Source
 from polylsp.ide.diagnostics import LOOP_CODES, diagnostics, function_diagnostics
+from polylsp.ir.program import Rejection
+from polylsp.ir.verdict import Assumption, Parallel, Reduction, Unknown
 from polylsp.model.facts import Transform
-from polylsp.model.rejection import Rejection
-from polylsp.model.verdict import Assumption, Parallel, Reduction, Unknown
-from polylsp.settings import Settings
-from polylsp.text import Source
 
 DEFAULTS = Settings(findings="all")
 

@@ -8,9 +8,9 @@ from typing import get_args
 
 import pytest
 
+from polylsp.ide.code_pages import FOLDER, page_path, page_summary, page_text, page_uri
 from polylsp.ide.diagnostics import LOOP_CODES, MEASUREMENT_CODES, PRAGMA_CODES
-from polylsp.ide.pages import FOLDER, page_path, page_summary, page_text, page_uri
-from polylsp.model.rejection import RejectionCode
+from polylsp.ir.program import RejectionCode
 
 REJECTIONS: tuple[str, ...] = get_args(RejectionCode)
 CODES = (*LOOP_CODES, *PRAGMA_CODES, *REJECTIONS)

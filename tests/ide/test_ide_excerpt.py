@@ -3,8 +3,8 @@ from __future__ import annotations
 import facts
 import pytest
 
+from polylsp.core.text import Source, Span
 from polylsp.ide.excerpt import access_excerpt, element, evaluate, excerpt
-from polylsp.text import Source, Span
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,11 @@ from dataclasses import replace
 import facts
 import pytest
 
-from polylsp.ide.explain import domain_words, explain_object, explain_parts
 from polylsp.ide.hover import Bullets, Code, Table
 from polylsp.ide.lookup import loop_on_line
+from polylsp.ide.loop_explanation import domain_words, explain_object, explain_parts
 from polylsp.ide.nest_model import model_lines, model_object
-from polylsp.ide.styled import plain_text
-from polylsp.ide.terminal import part_lines
+from polylsp.ide.terminal import part_lines, plain_text
 from polylsp.model.facts import NestModel, NestRelations
 
 MODEL = NestModel(

@@ -3,11 +3,10 @@ from __future__ import annotations
 import facts
 import pytest
 
-from polylsp.ide.hints import hint_tooltip, hints
+from polylsp.core.settings import Settings
+from polylsp.core.text import Source, Span
+from polylsp.ide.hints import Symbol, hint_tooltip, hints, symbols
 from polylsp.ide.hover import Code, hover, markdown
-from polylsp.ide.symbols import Symbol, symbols
-from polylsp.settings import Settings
-from polylsp.text import Source, Span
 
 
 def at(source: Source, report, text: str, within: int = 3):

@@ -4,8 +4,8 @@ import json
 
 import facts
 
+from polylsp.core.settings import Settings
 from polylsp.ide.check_json import document, file_object
-from polylsp.settings import Settings
 
 
 def test_a_sequential_loop_as_the_contract_has_it() -> None:
@@ -50,7 +50,7 @@ def test_characters_are_utf_16_units() -> None:
     text = "void f(int *a) { /* 😀 */ for (int i = 0; i < 9; i++) a[0] = i; }"
     f = facts.function(text)
     f.loop("for (int i = 0; i < 9; i++)", facts.Parallel())
-    from polylsp.text import Source
+    from polylsp.core.text import Source
 
     (loop,) = file_object(Source(text), facts.report(f), Settings(findings="all"))["loops"]
     assert loop["range"]["start"] == {"line": 0, "character": text.index("for") + 1}

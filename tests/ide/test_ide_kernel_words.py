@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from polylsp.ide.hover import Bullets, Table
-from polylsp.ide.kernel_words import asks_of, kernel_parts
-from polylsp.model.device_code import Compiled, CompilerWord, DeviceCode, KernelWord, NotCompiled, Resources
-from polylsp.pipeline import analyse
-from polylsp.settings import Settings
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse
+from polylsp.ide.hover import Bullets, Table, asks_of, kernel_parts
+from polylsp.model.kernel_report import Compiled, CompilerWord, DeviceCode, KernelWord, NotCompiled, Resources
 
 C = """\
 void sums(int n, double a[n][n], double b[n])

@@ -8,8 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from polylsp.ide.hover import Bullets, Image, Table, markdown, plain
-from polylsp.ide.measured import is_wrong, measured_label, measured_parts, shown_seconds
-from polylsp.ide.measured_json import measured_object
+from polylsp.ide.measured import is_wrong, measured_label, measured_object, measured_parts, shown_seconds
 from polylsp.model.measurement import Estimate, Figure, Measurement, Missing, OnDevice, Times
 
 TIMES = Times(0.5, 0.4, 0.6, 7)

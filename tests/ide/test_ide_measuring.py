@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from polylsp.core.notebook import notebook
+from polylsp.core.settings import Settings
+from polylsp.core.text import Source
+from polylsp.engine.queries import analyse
 from polylsp.ide.lookup import function_on_line
-from polylsp.ide.measuring import Kept, code_name, lenses
+from polylsp.ide.measurement_view import Kept, code_name, lenses
+from polylsp.model.facts import FileReport
 from polylsp.model.measurement import Measurement, Times
-from polylsp.model.report import FileReport
-from polylsp.notebook import notebook
-from polylsp.pipeline import analyse
-from polylsp.settings import Settings
-from polylsp.text import Source
 
 C = """
 void scale(int n, double *a) {

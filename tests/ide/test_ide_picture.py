@@ -4,9 +4,9 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 from polylsp.ide.picture import FULL, SMALL, picture
-from polylsp.model.program import Site
-from polylsp.model.space import Arrow, IterationSpace, Order
-from polylsp.model.verdict import AccessPoint
+from polylsp.ir.program import Site
+from polylsp.ir.verdict import AccessPoint
+from polylsp.model.iteration_points import Arrow, IterationSpace, Order
 
 SVG = "{http://www.w3.org/2000/svg}"
 

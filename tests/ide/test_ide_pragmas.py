@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from polylsp.core.settings import Settings
+from polylsp.core.text import Source
+from polylsp.engine.queries import analyse
 from polylsp.ide.diagnostics import diagnostics
-from polylsp.ide.pragmas import mended
+from polylsp.ide.directive_faults import mended
+from polylsp.ir.directive import Lacking
 from polylsp.model.action import applied
-from polylsp.model.directive import Lacking
-from polylsp.model.report import FileReport
-from polylsp.pipeline import analyse
-from polylsp.settings import Settings
-from polylsp.text import Source
+from polylsp.model.facts import FileReport
 
 
 def report(text: str) -> FileReport:

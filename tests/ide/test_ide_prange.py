@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from polylsp.core.settings import Settings
+from polylsp.core.text import Source
+from polylsp.engine.queries import analyse
 from polylsp.ide.hover import hover
-from polylsp.pipeline import analyse
-from polylsp.settings import Settings
-from polylsp.text import Source
 
 PROGRAM = """
 from numba import njit, prange

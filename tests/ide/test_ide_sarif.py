@@ -6,9 +6,8 @@ from pathlib import Path
 import facts
 import pytest
 
-from polylsp.ide.line_hash import line_hashes
-from polylsp.ide.sarif import Failure, artifact_uri, file_results, log
-from polylsp.settings import Settings
+from polylsp.core.settings import Settings
+from polylsp.ide.sarif import Failure, artifact_uri, file_results, line_hashes, log
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from polylsp.core.text import Source
 from polylsp.ide.suppression import EVERYTHING, is_suppressed, suppressed, suppressing
 from polylsp.model.action import applied
-from polylsp.text import Source
 
 
 def lines(text: str) -> dict[int, set[str]]:

@@ -3,12 +3,10 @@ from __future__ import annotations
 import facts
 import pytest
 
+from polylsp.core.settings import Settings
+from polylsp.core.text import Source, Span
 from polylsp.ide.diagnostics import diagnostics
-from polylsp.ide.snippet import Mark, snippet
-from polylsp.ide.styled import Piece, plain_text
-from polylsp.ide.terminal import file_lines, finding_lines, sentence_lines
-from polylsp.settings import Settings
-from polylsp.text import Source, Span
+from polylsp.ide.terminal import Mark, Piece, file_lines, finding_lines, plain_text, sentence_lines, snippet
 
 
 def shown(source: Source, report, width: int = 80) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from polylsp.core.settings import Settings
+from polylsp.core.text import Source
+from polylsp.engine.queries import analyse, iteration_space
 from polylsp.ide.lookup import loop_at
+from polylsp.ide.loop_view import View, view
 from polylsp.ide.measured import measured_bars
-from polylsp.ide.view import View, view
+from polylsp.model.iteration_points import IterationSpace
 from polylsp.model.measurement import Figure, Measurement, Missing, Times
-from polylsp.model.space import IterationSpace
-from polylsp.pipeline import analyse, iteration_space
-from polylsp.settings import Settings
-from polylsp.text import Source
 
 SWEEP = """\
 void sweep(int n, double a[n][n]) {

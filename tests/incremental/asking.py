@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from polylsp.core.query import recording
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse, edit
+from polylsp.ir.verdict import word
 from polylsp.model import action
-from polylsp.model.report import FileReport, PlacedFunction
-from polylsp.model.verdict import word
-from polylsp.pipeline import analyse, edit
-from polylsp.query import recording
-from polylsp.settings import Settings
+from polylsp.model.facts import FileReport, PlacedFunction
 
 
 @dataclass

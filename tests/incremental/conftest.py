@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from asking import Edited
 
-from polylsp import deciding
-from polylsp.frontends.c.expand import expand
-from polylsp.languages import c_functions
+from polylsp.engine import c_files, decisions
+from polylsp.frontends.c.function_tokens import expand
 
 Edit = Callable[[str], Edited]
 
@@ -17,7 +16,7 @@ Edit = Callable[[str], Edited]
 @pytest.fixture
 def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Edit:
     """Opens a text with a memory that knows of no other text."""
-    for query in (expand, c_functions.lowered, deciding.summarised, deciding.decided):
+    for query in (expand, c_files.lowered, decisions.summarised, decisions.decided):
         monkeypatch.setattr(query, "_answers", OrderedDict())
 
     def open_text(text: str) -> Edited:

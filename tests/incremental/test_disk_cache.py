@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from polylsp.disk_cache import DiskCache
+from polylsp.core.disk_cache import DiskCache
 
 HOUR = 3600.0
 
@@ -108,7 +108,7 @@ def test_a_folder_that_cannot_be_used_costs_one_line_in_the_log(
 FILLS = """
 import resource, signal, sys
 from pathlib import Path
-from polylsp.disk_cache import DiskCache
+from polylsp.core.disk_cache import DiskCache
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 found = DiskCache(Path(sys.argv[1]), "facts", "1")
 resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
@@ -166,7 +166,7 @@ def test_versions_do_not_see_each_other_and_old_ones_go(tmp_path: Path) -> None:
 WRITES = """
 import sys
 from pathlib import Path
-from polylsp.disk_cache import DiskCache
+from polylsp.core.disk_cache import DiskCache
 found = DiskCache(Path(sys.argv[1]), "facts", "1")
 number = 0
 while len(sys.argv) < 3 or number < int(sys.argv[2]):

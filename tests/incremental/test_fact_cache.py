@@ -11,18 +11,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from polylsp import deciding, editing, fact_cache, pipeline, remembered
-from polylsp.disk_cache import cache_folder
-from polylsp.fact_cache import decoded, encoded
-from polylsp.languages.reading import language_for
+from polylsp.core.disk_cache import cache_folder
+from polylsp.core.query import Query
+from polylsp.core.settings import Settings
+from polylsp.engine import decisions, fact_cache, prepared, queries
+from polylsp.engine.fact_cache import decoded, encoded
+from polylsp.engine.reading import language_for
+from polylsp.ir.directive import DirectiveFacts, Finding
+from polylsp.ir.program import Site
+from polylsp.ir.verdict import Parallel, Verdict
 from polylsp.model.action import Ask, Edited
-from polylsp.model.directive import DirectiveFacts, Finding
-from polylsp.model.facts import FunctionFacts, LoopFacts
-from polylsp.model.program import Site
-from polylsp.model.report import FileReport
-from polylsp.model.verdict import Parallel, Verdict
-from polylsp.query import Query
-from polylsp.settings import Settings
+from polylsp.model.facts import FileReport, FunctionFacts, LoopFacts
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "programs"
 
@@ -41,29 +40,29 @@ void ones(int n, double *p) {
 
 def begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget all that this process remembers, as another one would not know it."""
-    anew = Query(deciding.decided.__wrapped__, 4096)
-    for module in (deciding, editing):
+    anew = Query(decisions.decided.__wrapped__, 4096)
+    for module in (decisions, queries):
         monkeypatch.setattr(module, "decided", anew)
     for name in ("_states", "_models"):
-        monkeypatch.setattr(remembered, name, OrderedDict())
+        monkeypatch.setattr(prepared, name, OrderedDict())
 
 
 def analysed(text: str = TEXT, schedules: bool = True, **settings: bool) -> FileReport:
-    return pipeline.analyse("a.c", text, Settings(**settings), schedules=schedules)
+    return queries.analyse("a.c", text, Settings(**settings), schedules=schedules)
 
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The functions that are really analysed."""
     names: list[str] = []
-    real = deciding.facts
+    real = decisions.facts
 
     def facts(function, calls, wanted):
         names.append(function.name)
         return real(function, calls, wanted)
 
     begin_anew(monkeypatch)
-    monkeypatch.setattr(deciding, "facts", facts)
+    monkeypatch.setattr(decisions, "facts", facts)
     return names
 
 
@@ -132,7 +131,7 @@ def test_the_version_tells_of_each_file_that_takes_part(
         (root / name).write_text("2")
         assert version() != before
         before = version()
-    monkeypatch.setattr("polylsp.fact_cache.version", lambda _: "0")
+    monkeypatch.setattr("polylsp.engine.fact_cache.version", lambda _: "0")
     assert version() != before
     fact_cache.code_version.cache_clear()
 
@@ -184,11 +183,11 @@ def test_edits_are_made_of_facts_that_come_from_the_cache(
     action, counted: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask = Ask(action, "axpy", 0, 1)
-    expected = pipeline.edit("a.c", TEXT, Settings(cache=False), ask)
+    expected = queries.edit("a.c", TEXT, Settings(cache=False), ask)
     analysed()
     begin_anew(monkeypatch)
     counted.clear()
-    assert pipeline.edit("a.c", TEXT, Settings(), ask) == expected
+    assert queries.edit("a.c", TEXT, Settings(), ask) == expected
     assert counted == [] and isinstance(expected, Edited)
 
 
@@ -200,7 +199,7 @@ def test_what_an_error_of_ours_left_is_not_cached(monkeypatch: pytest.MonkeyPatc
 
     begin_anew(monkeypatch)
     with monkeypatch.context() as broken, quiet():
-        broken.setattr(deciding, "facts", fails)
+        broken.setattr(decisions, "facts", fails)
         assert not isinstance(analysed().functions[0].answer.facts.loops[0].verdict, Parallel)
     begin_anew(monkeypatch)
     assert isinstance(analysed().functions[0].answer.facts.loops[0].verdict, Parallel)
@@ -219,7 +218,7 @@ def test_any_facts_come_back_as_they_were(verdict: Verdict, finding: Finding, na
 @pytest.mark.parametrize("sample", sorted(SAMPLES.glob("*.c"))[::4], ids=lambda path: path.name)
 def test_the_facts_of_samples_come_back_as_they_were(sample: Path) -> None:
     assert language_for(str(sample)).name == "c"
-    report = pipeline.analyse(str(sample), sample.read_text(), Settings(cache=False))
+    report = queries.analyse(str(sample), sample.read_text(), Settings(cache=False))
     for each in report.functions:
         facts = each.answer.facts
         assert decoded(encoded(facts)) == facts and repr(decoded(encoded(facts))) == repr(facts)
@@ -227,10 +226,10 @@ def test_the_facts_of_samples_come_back_as_they_were(sample: Path) -> None:
 
 KEYS = """
 import sys
-from polylsp.analysis.facts import Wanted
-from polylsp.deciding import task_of
-from polylsp.languages.reading import read
-from polylsp.settings import Settings
+from polylsp.analysis.function_facts import Wanted
+from polylsp.engine.decisions import task_of
+from polylsp.engine.reading import read
+from polylsp.core.settings import Settings
 for path in sys.argv[1:]:
     found = read(path, open(path).read(), Settings())
     for _, one in found.prepared:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from polylsp import remembered
-from polylsp.deciding import decided
-from polylsp.languages.c_functions import lowered
-from polylsp.model.report import FunctionAnswer
-from polylsp.model.verdict import Unknown, word
-from polylsp.pipeline import analyse
-from polylsp.process import Stop
-from polylsp.query import recording
-from polylsp.settings import Settings
-from polylsp.streaming import Stream
-from polylsp.text import Span
+from polylsp.core.processes import Stop
+from polylsp.core.query import recording
+from polylsp.core.settings import Settings
+from polylsp.core.text import Span
+from polylsp.engine import prepared
+from polylsp.engine.c_files import lowered
+from polylsp.engine.decisions import decided
+from polylsp.engine.prepared import Stream
+from polylsp.engine.queries import analyse
+from polylsp.ir.verdict import Unknown, word
+from polylsp.model.facts import FunctionAnswer
 
 TEXT = "".join(
     f"void {name}(int n, double *a) {{ for (int i = 1; i < n; i++) a[i] = a[i - 1] + {number}; }}\n"
@@ -24,7 +24,7 @@ TEXT = "".join(
 
 def forget() -> None:
     """Become as a process that has just begun."""
-    remembered._states.clear()
+    prepared._states.clear()
     decided._answers.clear()
 
 

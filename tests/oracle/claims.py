@@ -92,11 +92,10 @@ def claims_and_models(
 ) -> tuple[list[Claim], list[ModelClaim]]:
     """The verdicts on all loops of a text, and the models of its nests, in `patience` times the
     operations that isl may take by default. The path says which language it is."""
-    from polylsp.model.facts import LoopFacts
-    from polylsp.model.report import PlacedFunction
-    from polylsp.model.verdict import Assumption, Dependence, Parallel, Sequential, Unknown
-    from polylsp.pipeline import analyse
-    from polylsp.settings import Settings
+    from polylsp.core.settings import Settings
+    from polylsp.engine.queries import analyse
+    from polylsp.ir.verdict import Assumption, Dependence, Parallel, Sequential, Unknown
+    from polylsp.model.facts import LoopFacts, PlacedFunction
 
     settings = Settings()
     settings = replace(settings, max_operations=patience * settings.max_operations)

@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from polylsp.settings import Settings
+from polylsp.core.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"

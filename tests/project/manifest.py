@@ -11,7 +11,7 @@ from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from polylsp.settings import Settings
+from polylsp.core.settings import Settings
 
 MANIFEST = Path(__file__).parents[2] / "vscode-client" / "package.json"
 

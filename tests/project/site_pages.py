@@ -14,8 +14,8 @@ from pathlib import Path
 
 from polylsp.cli import parser
 from polylsp.cli.man import commands_of
+from polylsp.ide.code_pages import known_codes, page_summary, page_text
 from polylsp.ide.diagnostics import SEVERITIES
-from polylsp.ide.pages import known_codes, page_summary, page_text
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

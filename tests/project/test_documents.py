@@ -13,9 +13,9 @@ from site_pages import GENERATED, write_site
 
 import polylsp
 from polylsp.cli import main, parser
-from polylsp.model.verdict import VerdictWord
-from polylsp.project import REFUSED
-from polylsp.settings import Settings
+from polylsp.core.project import REFUSED
+from polylsp.core.settings import Settings
+from polylsp.ir.verdict import VerdictWord
 
 DOCUMENTS = [
     *(each.relative_to(ROOT).as_posix() for each in PAGES),

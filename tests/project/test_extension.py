@@ -12,7 +12,7 @@ import pytest
 from manifest import MANIFEST, manifest, server_settings, settings_schema
 
 import polylsp
-from polylsp.settings import Settings
+from polylsp.core.settings import Settings
 
 FOLDER = MANIFEST.parent
 ROOT = FOLDER.parent

@@ -37,9 +37,9 @@ for found in pkgutil.walk_packages(polylsp.__path__, "polylsp."):
     # The driver is a separate program, which runs beside a generated file.
     if not found.name.endswith((".__main__", "runtime.driver")):
         importlib.import_module(found.name)
-from polylsp.model.verdict import word
-from polylsp.pipeline import analyse
-from polylsp.settings import Settings
+from polylsp.ir.verdict import word
+from polylsp.engine.queries import analyse
+from polylsp.core.settings import Settings
 text = "void f(int n, double *a) {{ for (int i = 0; i < n; i++) a[i] = 0.0; }}"
 (function,) = analyse("a.c", text, Settings(cache=False)).functions
 print(word(function.answer.facts.loops[0].verdict))

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from runtime_plans import Planning
 
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse, measurable
+from polylsp.measuring.confinement import open_to_programs
+from polylsp.measuring.remote import new_folder, remove
 from polylsp.model.action import ActionName
 from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
-from polylsp.pipeline import analyse, measurable
-from polylsp.runtime.confine import open_to_programs
-from polylsp.runtime.process import new_folder, remove
-from polylsp.settings import Settings
 
 
 @pytest.fixture

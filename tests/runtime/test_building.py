@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from polylsp.runtime.building import Version, built
-from polylsp.runtime.compiler import Compiler
-from polylsp.runtime.tools import NotBuilt, Runnable
+from polylsp.measuring.c_versions import Version, built
+from polylsp.measuring.toolchains import Compiler
+from polylsp.measuring.tools import NotBuilt, Runnable
 
 COMPILER = """#!/bin/sh
 case "$*" in

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from polylsp.runtime import kernel
-from polylsp.runtime.confine import NOBODY, Limits, isolation
-from polylsp.runtime.program import Crashed, Done, Ended, Program, run
+from polylsp.measuring import isolation as kernel
+from polylsp.measuring.confined_program import Crashed, Done, Ended, Program, run
+from polylsp.measuring.confinement import NOBODY, Limits, isolation
 
 LIMITS = Limits(cpu_seconds=5, memory=2**28, file_size=2**20, processes=8)
 HEAD = "#define _GNU_SOURCE\n" + "".join(

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from runtime_plans import Planning
 
+from polylsp.measuring.estimate import DEVICES, estimated
 from polylsp.model.measurement import DeviceWork, Plan
-from polylsp.runtime.estimate import DEVICES, estimated
 
 STENCIL = """
 void f(int steps, int n, double a[restrict n][n], double b[restrict n][n]) {

@@ -6,7 +6,7 @@ from math import comb
 
 import pytest
 
-from polylsp.runtime.figures import interval, outcome, times
+from polylsp.measuring.timing import interval, outcome, times
 
 
 def test_times_are_a_median_and_the_middle_half() -> None:

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from polylsp.runtime.compiler import Compiler, NoCompiler, compiler_for
-from polylsp.runtime.flags import RefusedFlag, taken
-from polylsp.settings import Settings
+from polylsp.core.settings import Settings
+from polylsp.measuring.toolchains import Compiler, NoCompiler, RefusedFlag, compiler_for, taken
 
 
 @pytest.mark.parametrize(

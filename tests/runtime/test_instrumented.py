@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polylsp.runtime.instrumented import telling_calls, telling_kernels
+from polylsp.measuring.c_versions import telling_calls, telling_kernels
 
 
 def test_launches_tell_on_which_stream_they_are() -> None:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from polylsp.runtime.device import governor
-from polylsp.runtime.machine import gpu_here
+from polylsp.measuring.devices import governor
+from polylsp.measuring.tools import gpu_here
 
 
 def test_a_gpu_is_named_by_its_driver(tmp_path: Path) -> None:

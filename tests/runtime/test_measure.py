@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from runtime_plans import Planning
 
+from polylsp.core.settings import Settings
 from polylsp.ide.measured import measured_label
+from polylsp.measuring.c_versions import CTools
+from polylsp.measuring.timing import chosen
+from polylsp.measuring.trials import measured
 from polylsp.model.measurement import Measurement, NotMeasured, Plan
-from polylsp.runtime.c_tools import CTools
-from polylsp.runtime.measure import measured
-from polylsp.runtime.sizes import chosen
-from polylsp.settings import Settings
 
 SUM = """
 double f(int n, const double *restrict x, const double *restrict y) {
@@ -262,7 +262,7 @@ def test_what_other_files_define_need_not_be_there(planning: Planning, folder: s
 def test_what_there_is_no_time_to_try_is_told(
     planning: Planning, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("polylsp.runtime.search._FOR_THE_LAST", 1.0)
+    monkeypatch.setattr("polylsp.measuring.trials._FOR_THE_LAST", 1.0)
     plan = planning(SUM, n=3000)
     assert isinstance(plan, Plan)
     found = outcome(replace(plan, is_search=True), folder)

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from runtime_plans import Planning
 
+from polylsp.core.settings import Settings
+from polylsp.measuring import timing
+from polylsp.measuring.trials import measured
 from polylsp.model.measurement import Measurement, NotMeasured, Plan
-from polylsp.runtime import timing
-from polylsp.runtime.measure import measured
-from polylsp.settings import Settings
 
 SCALE = "void f(int n, double *restrict a) { for (int i = 0; i < n; i++) a[i] = 2.0 * a[i] + 1.0; }\n"
 DEVICE = """

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from runtime_plans import Planning
 
+from polylsp.core.settings import Settings
+from polylsp.measuring.confinement import isolation
+from polylsp.measuring.python_versions import interpreter_for
+from polylsp.measuring.tools import NotBuilt
+from polylsp.measuring.trials import measured
 from polylsp.model.measurement import Extent, Figure, Measurement, NoPlan, NotMeasured, Plan, Pointee, Size
-from polylsp.runtime.confine import isolation
-from polylsp.runtime.interpreter import interpreter_for
-from polylsp.runtime.measure import measured
-from polylsp.runtime.tools import NotBuilt
-from polylsp.settings import Settings
 
 PRODUCT = """
 import numpy as np

@@ -7,19 +7,10 @@ from pathlib import Path
 import pytest
 from runtime_plans import Planning
 
-from polylsp.codegen.harness.wishes import usual_sizes
-from polylsp.model.measurement import (
-    AskToMeasure,
-    Extent,
-    MemoryPlan,
-    NoPlan,
-    Number,
-    Plan,
-    Pointee,
-    Size,
-)
-from polylsp.pipeline import analyse, measurable
-from polylsp.settings import Settings
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse, measurable
+from polylsp.measuring.plans.measurement_plan import usual_sizes
+from polylsp.model.measurement import AskToMeasure, Extent, MemoryPlan, NoPlan, Number, Plan, Pointee, Size
 
 
 def planned(plan: Plan | NoPlan) -> Plan:

@@ -7,6 +7,9 @@ from dataclasses import replace
 import pytest
 from runtime_plans import Planning
 
+from polylsp.core.settings import Settings
+from polylsp.measuring import timing
+from polylsp.measuring.trials import measured
 from polylsp.model.measurement import (
     Extent,
     Measurement,
@@ -18,9 +21,6 @@ from polylsp.model.measurement import (
     Size,
     Structure,
 )
-from polylsp.runtime import timing
-from polylsp.runtime.measure import measured
-from polylsp.settings import Settings
 
 GRID = "struct grid { int nx, ny; double dx; double *u; const double *v; int count; double row[50]; };\n"
 CSR = """typedef struct { int rows; const int *start, *column; const double *value; } Csr;

@@ -10,13 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from polylsp.runtime import machine
-from polylsp.runtime.compiler import Compiler, NoCompiler, compiler_for
-from polylsp.runtime.cuda_tools import CudaCompiler, cuda_compiler
-from polylsp.runtime.interpreter import interpreter_for
-from polylsp.runtime.programs import programs_for
-from polylsp.runtime.tools import NotBuilt
-from polylsp.settings import Settings
+from polylsp.core.settings import Settings
+from polylsp.measuring import tools as machine
+from polylsp.measuring.python_versions import interpreter_for
+from polylsp.measuring.toolchains import Compiler, CudaCompiler, NoCompiler, compiler_for, cuda_compiler
+from polylsp.measuring.tools import NotBuilt, programs_for
 
 Naming = Callable[[Path], str]
 

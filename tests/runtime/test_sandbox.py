@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from polylsp.runtime import confine, kernel, seccomp
-from polylsp.runtime.confine import Isolation, Limits, isolation, open_to_programs
-from polylsp.runtime.program import run
+from polylsp.measuring import confinement
+from polylsp.measuring import isolation as kernel
+from polylsp.measuring.confined_program import run
+from polylsp.measuring.confinement import Isolation, Limits, isolation, open_to_programs
 
 LIMITS = Limits(cpu_seconds=20, memory=2**32, file_size=2**20, processes=32)
 HEAD = "#define _GNU_SOURCE\n" + "".join(
@@ -288,7 +289,7 @@ def test_calls_of_other_kinds_of_programs_end_it(in_c: Trying, body: str) -> Non
 
 def test_the_numbers_of_system_calls_are_those_of_the_kernel() -> None:
     places = ("/usr/include/x86_64-linux-gnu/asm/unistd_64.h", "/usr/include/asm-generic/unistd.h")
-    tables = (seccomp.CONDITIONAL, seccomp.REFUSED, seccomp.ABSENT, seccomp.ATTRIBUTES, seccomp.SHARED_MEMORY)
+    tables = (kernel.CONDITIONAL, kernel.REFUSED, kernel.ABSENT, kernel.ATTRIBUTES, kernel.SHARED_MEMORY)
     for column, place in enumerate(places):
         if not Path(place).exists():  # another machine's
             continue
@@ -307,10 +308,10 @@ def test_the_numbers_of_system_calls_are_those_of_the_kernel() -> None:
 
 def test_each_machine_has_a_filter_and_others_have_none() -> None:
     for machine in ("x86_64", "aarch64"):
-        made = seccomp.call_filter(attributes=True, shared_memory=True, device=False, machine=machine)
-        strict = seccomp.call_filter(attributes=False, shared_memory=False, device=False, machine=machine)
+        made = kernel.call_filter(attributes=True, shared_memory=True, device=False, machine=machine)
+        strict = kernel.call_filter(attributes=False, shared_memory=False, device=False, machine=machine)
         assert made is not None and strict is not None and len(made) < len(strict) < 4096 * 8
-    assert seccomp.call_filter(attributes=True, shared_memory=True, device=False, machine="riscv64") is None
+    assert kernel.call_filter(attributes=True, shared_memory=True, device=False, machine="riscv64") is None
 
 
 # --- What works as ever ------------------------------------------------------------------------
@@ -376,7 +377,7 @@ def test_what_a_system_does_not_give_is_found_by_trying(
     if "separate" in without:
         monkeypatch.setattr(kernel, "separate", lambda: False)
     if "install" in without:
-        monkeypatch.setattr(confine, "install", lambda _: False)
+        monkeypatch.setattr(confinement, "install", lambda _: False)
     if "landlock" in without:
         monkeypatch.setattr(kernel, "write_only_beneath", lambda *_: False)
     # Root's processes get no signal of `nobody` anyway.

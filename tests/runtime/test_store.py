@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from polylsp.disk_cache import cache_folder
+from polylsp.core.disk_cache import cache_folder
+from polylsp.measuring.stored_figures import load, save
 from polylsp.model.measurement import Figure, Measurement, Missing, Times
-from polylsp.runtime.store import load, save
 
 TIMES = Times(0.5, 0.4, 0.6, 7)
 FIGURE = Figure("openmp", "restructured", TIMES, 2.0, 1.5, 2.5, "faster", 1e-16)

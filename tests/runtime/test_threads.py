@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from runtime_plans import Planning
 
+from polylsp.core.settings import Settings
+from polylsp.measuring.confined_program import run
+from polylsp.measuring.timing import c_has_threads, own_processor, python_has_threads
+from polylsp.measuring.tools import ORIGINAL, Runnable
+from polylsp.measuring.trials import tools_for
 from polylsp.model.measurement import Plan
-from polylsp.runtime.measure import tools_for
-from polylsp.runtime.program import run
-from polylsp.runtime.threads import c_has_threads, own_processor, python_has_threads
-from polylsp.runtime.tools import ORIGINAL, Runnable
-from polylsp.settings import Settings
 
 C = "void f(int n, double *restrict a) { for (int i = 0; i < n; i++) a[i] *= 2.0; }\n"
 PYTHON = "import numpy as np\n\ndef f(a: np.ndarray):\n    for i in range(len(a)):\n        a[i] = 0.0\n"

@@ -11,10 +11,10 @@ import islpy as isl
 import pytest
 from polybench_sizes import default_sizes
 
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse
+from polylsp.ir.verdict import Assumption, Dependence, Parallel, Sequential, Unknown, word
 from polylsp.model.facts import FunctionFacts, LoopFacts, NestModel
-from polylsp.model.verdict import Assumption, Dependence, Parallel, Sequential, Unknown, word
-from polylsp.pipeline import analyse
-from polylsp.settings import Settings
 
 POLYBENCH = Path(__file__).parents[2] / "samples" / "polybench"
 KERNELS = sorted(path.stem for path in (POLYBENCH / "c").glob("*.c"))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from polylsp.model.rejection import Rejection
-from polylsp.model.report import FileReport
-from polylsp.model.verdict import Unknown, word
-from polylsp.pipeline import analyse
-from polylsp.settings import Settings
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse
+from polylsp.ir.program import Rejection
+from polylsp.ir.verdict import Unknown, word
+from polylsp.model.facts import FileReport
 
 BROKEN = Path(__file__).parents[2] / "samples" / "programs" / "python" / "half_typed.py"
 

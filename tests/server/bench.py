@@ -16,14 +16,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from polylsp.model.report import FileReport, FunctionAnswer
-from polylsp.model.verdict import word
+from polylsp.core.settings import Settings
+from polylsp.core.text import Source
+from polylsp.ir.verdict import word
+from polylsp.model.facts import FileReport, FunctionAnswer
 from polylsp.server.documents import Document, Edit
-from polylsp.server.job import Job
 from polylsp.server.jobs import Jobs
+from polylsp.server.queue import Job
 from polylsp.server.worker import WORKER_COMMAND
-from polylsp.settings import Settings
-from polylsp.text import Source
 
 FAKE = (sys.executable, str(Path(__file__).with_name("fake_analysis.py")))
 PATIENCE = 100.0

@@ -1,4 +1,4 @@
-"""A stand-in for `polylsp.pipeline`: quick, predictable, and able to misbehave on request.
+"""A stand-in for `polylsp.engine.queries`: quick, predictable, and able to misbehave on request.
 
 Run as a program it is a worker. A function is `void NAME(...) {...}`; each `for (ITERATOR ...)` in it is a
 loop: sequential if its iterator is `t` (with a skewing transform when schedules are requested), undecided if
@@ -31,19 +31,27 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
+from polylsp.core.processes import Stop
+from polylsp.core.settings import Settings
+from polylsp.core.text import Span
+from polylsp.engine.prepared import SILENT, Stream, digest, urgent_first
+from polylsp.ir.program import Rejection, Site
+from polylsp.ir.verdict import AccessPoint, Dependence, Parallel, Sequential, Unknown, Verdict, Witness
 from polylsp.model.action import Answer, Ask, Declined, Edited, Replacement
-from polylsp.model.facts import Band, FunctionFacts, LoopFacts, NestFacts, NestModel, Transform
+from polylsp.model.facts import (
+    Band,
+    FileProblem,
+    FileReport,
+    FunctionAnswer,
+    FunctionFacts,
+    LoopFacts,
+    NestFacts,
+    NestModel,
+    PlacedFunction,
+    Transform,
+)
+from polylsp.model.iteration_points import Arrow, Drawing, Drawn, IterationSpace, Order
 from polylsp.model.measurement import AskToMeasure, NoPlan, Plan, Rung, Variant
-from polylsp.model.program import Site
-from polylsp.model.rejection import Rejection
-from polylsp.model.report import FileProblem, FileReport, FunctionAnswer, PlacedFunction
-from polylsp.model.space import Arrow, Drawing, Drawn, IterationSpace, Order
-from polylsp.model.verdict import AccessPoint, Dependence, Parallel, Sequential, Unknown, Verdict, Witness
-from polylsp.prepared import digest
-from polylsp.process import Stop
-from polylsp.settings import Settings
-from polylsp.streaming import SILENT, Stream, urgent_first
-from polylsp.text import Span
 
 _FUNCTION = re.compile(r"void (\w+)\(.*?^\}", re.DOTALL | re.MULTILINE)
 _TOKEN = re.compile(r"\w+|[^\w\s]")

@@ -10,12 +10,12 @@ import pytest
 import pytest_asyncio
 from bench import Bench, facts
 
-from polylsp.model.verdict import word
-from polylsp.process import Stop
-from polylsp.server.blame import Blame, Culprit
+from polylsp.core.processes import Stop
+from polylsp.core.text import Span
+from polylsp.ir.verdict import word
+from polylsp.server.crew import Blame, Culprit
 from polylsp.server.messages import Ready
-from polylsp.server.supervisor import Limit, Loss, Supervisor
-from polylsp.text import Span
+from polylsp.server.worker import Limit, Loss, Supervisor
 
 pytestmark = pytest.mark.asyncio
 

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from polylsp import frames
+from polylsp.core import processes
+from polylsp.core.settings import Settings
+from polylsp.core.text import Source
 from polylsp.model.action import Ask
-from polylsp.model.device_code import Compiled, DeviceCode, KernelWord, NotCompiled
-from polylsp.model.report import FileReport
+from polylsp.model.facts import FileReport
+from polylsp.model.kernel_report import Compiled, DeviceCode, KernelWord, NotCompiled
 from polylsp.server.app import create_server
 from polylsp.server.documents import Document
+from polylsp.server.kernel_checks import KernelWords
 from polylsp.server.kernel_compiler import COMMAND, NOT_INSTALLED, Errand
-from polylsp.server.kernel_words import KernelWords
-from polylsp.settings import Settings
-from polylsp.text import Source
 
 REAL = (sys.executable, "-m", "polylsp", "serve")
 SCALE = "void f(int n, double *a)\n{\n    for (int i = 0; i < n; i++)\n        a[i] *= 2;\n}\n"
@@ -29,8 +29,11 @@ ONE, TWO = (("one", 1), Ask("cuda", "one", 0, 1)), (("two", 1), Ask("cuda", "two
 STARTED = "import sys, time; open(sys.argv[1], 'a').write('x')\n"
 ANSWERING = f"""\
 {STARTED}
-from polylsp import frames
-from polylsp.model.device_code import Compiled, DeviceCode, KernelWord, NotCompiled
+from polylsp.core import processes as frames
+from polylsp.model.kernel_report import Compiled
+from polylsp.model.kernel_report import DeviceCode
+from polylsp.model.kernel_report import KernelWord
+from polylsp.model.kernel_report import NotCompiled
 for ask in frames.read(sys.stdin.buffer.read).asks:
     word = {{"one": Compiled(()), "two": NotCompiled(90, "no")}}[ask.function]
     sys.stdout.buffer.write(frames.frame(KernelWord(DeviceCode(ask.function, ()), word)))
@@ -125,11 +128,11 @@ def test_the_process_makes_kernels_and_has_them_compiled() -> None:
     sequential = "void g(int n, double *a) { for (int i = 1; i < n; i++) a[i] = a[i - 1]; }\n"
     text = SCALE + sequential
     asks = (Ask("cuda", "g", len(SCALE), 1), Ask("cuda", "f", 0, 1))
-    errand = frames.frame(Errand("a.c", text, SETTINGS, asks))
+    errand = processes.frame(Errand("a.c", text, SETTINGS, asks))
     ran = subprocess.run(COMMAND, input=errand, capture_output=True, check=True)
     replies = BytesIO(ran.stdout)
-    assert frames.read(replies.read) is None or "g" not in text
-    word = frames.read(replies.read)
+    assert processes.read(replies.read) is None or "g" not in text
+    word = processes.read(replies.read)
     assert isinstance(word, KernelWord) and isinstance(word.word, Compiled)
     assert [(each.kernel, each.architecture) for each in word.word.resources] == [
         ("f_cuda_kernel0", each) for each in (75, 80, 90)
@@ -138,7 +141,7 @@ def test_the_process_makes_kernels_and_has_them_compiled() -> None:
 
 def test_without_the_compiler_the_process_says_so_before_it_works() -> None:
     hidden = "import sys; sys.modules['cuda'] = None; import polylsp.server.kernel_compiler as k; k.main()"
-    errand = frames.frame(Errand("a.c", SCALE, SETTINGS, (Ask("cuda", "f", 0, 1),)))
+    errand = processes.frame(Errand("a.c", SCALE, SETTINGS, (Ask("cuda", "f", 0, 1),)))
     ran = subprocess.run([sys.executable, "-c", hidden], input=errand, capture_output=True, check=False)
     assert (ran.returncode, ran.stdout, ran.stderr) == (NOT_INSTALLED, b"", b"")
 

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from polylsp import launch
-from polylsp.cli import cluster
-from polylsp.frames import frame
+from polylsp.cli import pool
+from polylsp.core.processes import frame
+from polylsp.core.settings import Settings
 from polylsp.model.action import Ask
 from polylsp.server.kernel_compiler import COMMAND, Errand
-from polylsp.settings import Settings
 
 C_TEXT = "void f(int n, double *restrict a)\n{\n    for (int i = 0; i < n; i++)\n        a[i] *= 2.0;\n}\n"
 PYTHON_TEXT = (
@@ -134,7 +134,7 @@ def test_children_that_are_spawned_import_nothing_of_it(run: Run) -> None:
 
 def test_a_batch_on_a_worker_of_a_cluster_imports_nothing_of_it(trap: Trap) -> None:
     batch = pickle.dumps((check_one, ["a.c"], Settings()))
-    (length,) = pickle.loads(cluster.done_here(batch, str(trap.folder)))
+    (length,) = pickle.loads(pool.done_here(batch, str(trap.folder)))
     assert length == len(C_TEXT)
 
 

@@ -112,7 +112,7 @@ async def test_whichever_process_is_killed_the_next_measurement_is_made(start, t
     measuring = asyncio.ensure_future(editor.execute(COMMAND, loop(uri)))
     await editor.until(types.PROGRESS, lambda p: "small sizes" in str(p.value))
     (folder,) = (tmp_path / "folders").glob("polylsp-*")
-    (pid,) = children(editor.client._server.pid, "polylsp.runtime.measuring_process:main")
+    (pid,) = children(editor.client._server.pid, "polylsp.measuring.measuring_process:main")
     os.kill(pid, signal.SIGKILL)
     assert (await measuring)["reason"] == "The process that measures died."
     shown = await editor.until(types.WINDOW_SHOW_MESSAGE)

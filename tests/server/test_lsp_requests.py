@@ -10,7 +10,7 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from polylsp.runtime.machine import compiler_here, gpu_here
+from polylsp.measuring.tools import compiler_here, gpu_here
 
 pytestmark = pytest.mark.asyncio
 
@@ -293,7 +293,7 @@ async def test_unknown_command(start):
 
 
 async def test_the_server_process_never_loads_isl():
-    loaded = "any(name in sys.modules for name in ('islpy', 'polylsp.pipeline', 'polylsp.analysis'))"
+    loaded = "any(name in sys.modules for name in ('islpy', 'polylsp.engine.queries', 'polylsp.analysis'))"
     code = f"import polylsp.server.app, sys; sys.exit({loaded})"
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", code)
     assert await process.wait() == 0

@@ -11,15 +11,15 @@ from pathlib import Path
 import fake_analysis
 import pytest
 
-from polylsp import project
+from polylsp.core import project
+from polylsp.core.settings import Settings
+from polylsp.core.text import Position, Source, Span
 from polylsp.model.action import Replacement, applied
-from polylsp.server import configuration, convert_actions
-from polylsp.server.answers import Answers
+from polylsp.server import client, convert
 from polylsp.server.client import Client
 from polylsp.server.documents import Document, Edit
 from polylsp.server.findings import Findings
-from polylsp.settings import Settings
-from polylsp.text import Position, Source, Span
+from polylsp.server.queue import Answers
 
 F = "void f(int n) {\n    for (i = 0; i < n; i++) a[i] = 0;\n}\n"
 G = "void g(int n) {\n    for (t = 1; t < n; t++) a[t] = a[t - 1];\n}\n"
@@ -152,7 +152,7 @@ def test_known_moves_what_edits_left_alone():
 
 def test_settings_in_both_spellings():
     for key in ("max_seconds", "maxSeconds"):
-        assert configuration.read({key: 3}).settings == Settings(max_seconds=3.0)
+        assert client.read({key: 3}).settings == Settings(max_seconds=3.0)
 
 
 def test_wrong_settings_keep_the_default_and_are_told():
@@ -164,21 +164,21 @@ def test_wrong_settings_keep_the_default_and_are_told():
         "includePaths": "include",
         "trace": "loud",
     }
-    reading = configuration.read(wrong)
+    reading = client.read(wrong)
     assert reading.settings == Settings()
     assert len(reading.wrong) == len(wrong)
     assert "polylsp.inlayHints" in reading.wrong[2] and "true or false" in reading.wrong[2]
 
 
 def test_unknown_settings_are_ignored():
-    reading = configuration.read({"colour": "red", "trace": None})
+    reading = client.read({"colour": "red", "trace": None})
     assert reading.settings == Settings() and reading.ignored == ("colour",) and not reading.wrong
 
 
 def test_every_setting_can_be_set():
-    values = {name: getattr(Settings(), name) for name in configuration.setting_names()}
+    values = {name: getattr(Settings(), name) for name in client.setting_names()}
     listed = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-    assert configuration.read(listed) == configuration.Reading(Settings())
+    assert client.read(listed) == client.Reading(Settings())
 
 
 def test_relative_paths_start_at_the_folder():
@@ -192,7 +192,7 @@ def test_an_editor_makes_of_insertions_at_one_place_what_the_command_line_does()
     document = Document("file:///a.c", "/a.c", "c", 1, Source(F))
     span, here = Span(5, 6), Span(0, 0)
     edit = Replacement(span, "h"), Replacement(here, "second\n"), Replacement(here, "first\n")
-    changed = convert_actions.workspace_edit(document, edit, CLIENT)
+    changed = convert.workspace_edit(document, edit, CLIENT)
     (only,) = (
         changed["changes"].values() if "changes" in changed else [changed["documentChanges"][0]["edits"]]
     )
@@ -202,7 +202,7 @@ def test_an_editor_makes_of_insertions_at_one_place_what_the_command_line_does()
 
 LEAVING = """
 import logging
-from polylsp.server.parent import leave
+from polylsp.server.parent_watch import leave
 
 class Broken(logging.Handler):
     def emit(self, record):
@@ -232,7 +232,8 @@ def test_a_server_ends_though_nobody_takes_what_it_says(fails: bool):
 
 STARTING = """
 import asyncio, sys
-from polylsp.server.starting import all_started, start_process
+from polylsp.server.worker import all_started
+from polylsp.server.worker import start_process
 
 async def main(turns):
     task = asyncio.create_task(start_process(sys.executable, "-c", "input()"))

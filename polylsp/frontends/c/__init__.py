@@ -1,1 +1,1 @@
-"""The C front end: outline, preprocessing, parsing, lowering."""
+"""C front end: outline, preprocessing, parsing, lowering."""

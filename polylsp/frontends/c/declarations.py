@@ -1,332 +1,244 @@
-"""Top-level declarations as token lists, indexed by the names that they declare."""
+"""Declarations: of the file, of parameters, of local variables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import replace
+from typing import Any, Literal
 
-from polylsp.frontends.c.gnu import VECTORS, PlainTokens, attributes_in, plain_c
+from pycparser import c_ast
 
-_LONG_INITIALISER = 400
-THREAD_STORAGE = frozenset(("_Thread_local", "thread_local", "__thread"))
-NEVER_RETURNS = frozenset(("_Noreturn", "__noreturn"))
-PER_THREAD = "per-thread"
-_OPAQUE = "opaque"
-
-_KEYWORDS = frozenset([
-    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum",
-    "extern", "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return",
-    "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void",
-    "volatile", "while", "_Bool", "_Complex", "_Imaginary", "_Atomic", "_Alignof", "_Alignas",
-    "_Generic", "_Noreturn", "_Static_assert", "_Thread_local", "__int128",
-])  # fmt: skip
-_TAGGED = ("struct", "union", "enum")
-_OPEN, _CLOSE = "([{", ")]}"
-
-
-@dataclass(frozen=True, slots=True)
-class Declaration:
-    """A declaration after macro expansion, its final `;` included, in plain C.
-
-    `names` are those it declares: typedefs, tags, enumerators, variables, functions. `definition` are the
-    tokens of the whole function where a header or a macro defines it (an inline function), else empty;
-    `pragmas` those in it, each with the number of the token it stands before. `uses` are all words in
-    `tokens`.
-    """
-
-    names: tuple[str, ...]
-    tokens: tuple[str, ...]
-    attributes: frozenset[str] = frozenset()
-    definition: tuple[str, ...] = ()
-    pragmas: tuple[tuple[int, str], ...] = ()
-    uses: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
-
-    @property
-    def name(self) -> str:
-        """The first name declared, or an empty string."""
-        return self.names[0] if self.names else ""
-
-    @property
-    def const(self) -> bool:
-        """The function is declared to read its arguments alone and to write nothing."""
-        return not self.attributes.isdisjoint(("const", "unsequenced"))
-
-    @property
-    def pure(self) -> bool:
-        """The function is declared to write nothing."""
-        return not self.attributes.isdisjoint(("pure", "reproducible"))
-
-    @property
-    def ends(self) -> bool:
-        """The function is declared not to return."""
-        return "noreturn" in self.attributes
-
-    @property
-    def opaque(self) -> bool:
-        """True for a stand-in declaration of an opaque type, of which only the name is declared."""
-        return _OPAQUE in self.attributes
-
-    @property
-    def per_thread(self) -> bool:
-        """True for a thread-local variable."""
-        return PER_THREAD in self.attributes
+from polylsp.frontends.c.declarators import FUNCTION, is_const, is_volatile, prototype, resolve
+from polylsp.frontends.c.escape_analysis import initialise_static
+from polylsp.frontends.c.gnu_extensions import VECTORS
+from polylsp.frontends.c.initializers import initialise, sized
+from polylsp.frontends.c.lowering_context import Context, Effects, Prototype, token_of
+from polylsp.frontends.c.top_level import Declaration
+from polylsp.frontends.c.types import INT, size
+from polylsp.frontends.c.values import convert, is_scalar
+from polylsp.ir.program import (
+    Array,
+    Constant,
+    Declare,
+    Expr,
+    Floating,
+    Integer,
+    OtherType,
+    Place,
+    Pointer,
+    Site,
+    Struct,
+    Type,
+    Variable,
+)
 
 
-def opaque_type(name: str) -> Declaration:
-    """The stand-in for the declaration of a type that no header declares."""
-    return Declaration((name,), ("typedef", "int", name, ";"), frozenset((_OPAQUE,)))
+def declare_file_level(context: Context, tree: Any, source: Declaration | None, own: frozenset[str]) -> None:
+    """Enter a declaration of the file into the outermost scope; `own` are functions that the file defines."""
+    vector = source is not None and not source.attributes.isdisjoint(VECTORS)
+    if source is not None and source.opaque:
+        context.scopes[-1].typedefs[source.name] = (OtherType(source.name), False)
+    elif isinstance(tree, c_ast.Typedef):
+        define_type(context, tree)
+        if vector:
+            context.scopes[-1].typedefs[tree.name] = (OtherType(tree.name), False)
+    elif isinstance(tree, c_ast.FuncDef):
+        _function(context, tree.decl, source, own)
+    elif isinstance(tree, c_ast.Decl):
+        if isinstance(tree.type, c_ast.FuncDecl):
+            _function(context, tree, source, own)
+        elif tree.name is None and not vector:
+            resolve(context, tree.type, Effects())
+        elif tree.name is not None:
+            _global(context, tree)
+            if vector and isinstance(known := context.scopes[-1].names.get(tree.name), Variable):
+                other = replace(known, type=OtherType("vector"), bytes=None)
+                context.scopes[-1].names[tree.name] = other
 
 
-@dataclass(frozen=True, slots=True)
-class Index:
-    """Declarations in source order, and where each name is declared."""
-
-    declarations: tuple[Declaration, ...]
-    places: Mapping[str, Sequence[int]]
+def define_type(context: Context, tree: Any) -> None:
+    """Enter a `typedef`."""
+    type = resolve(context, tree.type, Effects())
+    context.scopes[-1].typedefs[tree.name] = (type, is_volatile(context, tree))
 
 
-@dataclass(slots=True)
-class Splitter:
-    """Cuts expanded text, which comes in pieces, into declarations. `current` is the one that is not complete
-    yet: `depth` brackets are open, `called` and `assigned` tell that it has parentheses and an equals sign,
-    `braces` where its last braces outside of others ended; `body`: these are a function's."""
-
-    current: list[str] = field(default_factory=list[str])
-    depth: int = 0
-    called: bool = False
-    assigned: bool = False
-    braces: int = 0
-    body: bool = False
-
-    def feed(self, texts: Iterable[str]) -> list[list[str]]:
-        """The declarations that are complete once these tokens have come."""
-        found: list[list[str]] = []
-        for text in texts:
-            current = self.current
-            if self.depth == 0 and (text == "}" or (text == "{" and _is_linkage(current))):
-                self.clear()
-                continue
-            if text == "{" and self.depth == 0:
-                self.body = self._opens_body()
-            current.append(text)
-            if text in _OPEN:
-                self.depth += 1
-            elif text in _CLOSE:
-                self.called = self.called or text == ")"
-                self.depth = max(0, self.depth - 1)
-                if self.depth == 0 and text == "}":
-                    self.braces = len(current)
-                    if self.body:
-                        found.append(current)
-                        self.clear()
-            elif text == "=":
-                self.assigned = True
-            elif text == ";" and self.depth == 0:
-                if len(current) > 1:
-                    found.append(current)
-                self.clear()
-        return found
-
-    def clear(self) -> None:
-        """Discard the incomplete declaration."""
-        self.current = []
-        self.depth = self.braces = 0
-        self.called = self.assigned = self.body = False
-
-    def _opens_body(self) -> bool:
-        """True if the following `{` begins the body of a function."""
-        current = self.current
-        if not self.called or self.assigned or current[0] == "typedef":
-            return False
-        plain = _plain(current[self.braces :])
-        return bool(plain) and plain[-1] == ")"
+def declare_parameters(context: Context, definition: Any) -> tuple[Variable, ...]:
+    """The parameters of a function definition, old style or new."""
+    declarator = definition.decl.type
+    old_style = {d.name: d for d in definition.param_decls or () if isinstance(d, c_ast.Decl)}
+    parameters: list[Variable] = []
+    for node in declarator.args.params if getattr(declarator, "args", None) is not None else ():
+        decl = old_style.get(node.name, node) if isinstance(node, c_ast.ID) else node
+        if isinstance(decl, c_ast.ID):
+            parameters.append(_enter(context, decl.name, INT, "parameter"))
+        elif isinstance(decl, c_ast.Decl) and decl.name:
+            parameters.append(_parameter(context, decl))
+    return tuple(parameters)
 
 
-_DEEPEST = 100
+def declare_local(context: Context, decl: Any, fx: Effects) -> None:
+    """A declaration inside the function, with its initialiser."""
+    if isinstance(decl.type, c_ast.FuncDecl):
+        context.scopes[-1].names[decl.name] = prototype(context, decl.name, decl.type, False, False)
+        return
+    type = resolve(context, decl.type, fx)
+    if decl.name is None:
+        return
+    if isinstance(type, Array):
+        type = sized(context, type, decl.init)
+    if decl.init is not None and _is_typeof(type):
+        type = _inferred(context, decl)
+    storage = _storage(decl)
+    variable = _enter(
+        context,
+        decl.name,
+        type,
+        storage,
+        storage == "static" and _is_table(decl),
+        storage != "local" and _is_per_thread(context, decl),
+    )
+    if is_volatile(context, decl):
+        context.volatile.add(variable.name)
+    if storage != "local":
+        initialise_static(context, decl.init)
+        if decl.init is not None and is_const(decl):
+            _remember(context, variable, decl.init)
+        return
+    name = token_of(decl)
+    last = context.site(decl.init).last if decl.init is not None else _end(context, name)
+    fx.statements.append(Declare(variable, Site(name, max(name, last))))
+    if decl.init is not None:
+        context.volatile.discard(variable.name)
+        initialise(context, Place(variable, (), type, Site(name, name)), decl.init, fx)
+        if is_volatile(context, decl):
+            context.volatile.add(variable.name)
+        if is_const(decl):
+            _remember(context, variable, decl.init)
 
 
-def _depth(texts: tuple[str, ...]) -> int:
-    """Nesting depth of braces."""
-    deepest = depth = 0
-    for text in texts:
-        depth += (text == "{") - (text == "}")
-        deepest = max(deepest, depth)
-    return deepest
+def _end(context: Context, name: int) -> int:
+    """The last token of a declarator without initialiser: the name, or the brackets after it."""
+    tokens = context.sites.tokens
+    while name + 1 < len(tokens) and tokens[name + 1] in ("[", "("):
+        name = context.sites.match.get(name + 1, name + 1)
+    return name
 
 
-@lru_cache(maxsize=65536)
-def declaration(texts: tuple[str, ...]) -> Declaration | None:
-    """Declaration of one complete piece of `split`; `None` if it declares no name that we recognise."""
-    if texts.count("{") > _DEEPEST and _depth(texts) > _DEEPEST:
-        return None
-    attributes = attributes_in(list(texts))
-    if not NEVER_RETURNS.isdisjoint(texts):
-        attributes |= {"noreturn"}
-    if not THREAD_STORAGE.isdisjoint(texts):
-        attributes |= {PER_THREAD}
-    cleaned = _cleaned(texts)
-    definition: tuple[str, ...] = ()
-    pragmas: tuple[tuple[int, str], ...] = ()
-    if cleaned is None or (texts[-1] == "}" and "{" in cleaned.texts):
-        if cleaned is not None and VECTORS.isdisjoint(attributes):
-            definition = tuple(cleaned.texts)
-            pragmas = tuple((token, text) for token, text, _, _ in cleaned.pragmas)
-        signature = _plain(texts[: _body_at(texts)])
-        if signature is None:
-            return None
-        plain = [*signature, ";"]
+def _storage(decl: Any) -> Literal["local", "static", "global"]:
+    if "static" in decl.storage:
+        return "static"
+    return "global" if "extern" in decl.storage else "local"
+
+
+def _is_table(decl: Any) -> bool:
+    """True if the object is defined by this declaration, and as `const` with all its elements."""
+    declared = decl.type
+    while isinstance(declared, c_ast.ArrayDecl):
+        declared = declared.type
+    defined = "extern" not in decl.storage
+    return defined and isinstance(declared, c_ast.TypeDecl) and "const" in (declared.quals or ())
+
+
+def _is_per_thread(context: Context, decl: Any) -> bool:
+    """True for a thread-local variable; `errno` always is one."""
+    return "_Thread_local" in decl.storage or decl.name in context.per_thread or decl.name == "errno"
+
+
+def _enter(
+    context: Context,
+    name: str,
+    type: Any,
+    storage: Literal["parameter", "local", "static", "global"],
+    const: bool = False,
+    per_thread: bool = False,
+) -> Variable:
+    unique = context.unique(name)
+    variable = Variable(
+        unique,
+        name,
+        type,
+        storage,
+        unique in context.escaping,
+        const,
+        bytes=size(type, context.structs),
+        per_thread=per_thread,
+    )
+    context.scopes[-1].names[name] = variable
+    return variable
+
+
+def _parameter(context: Context, decl: Any) -> Variable:
+    type = resolve(context, decl.type, Effects())
+    if type == FUNCTION:
+        type = Pointer(FUNCTION)
+    variable = _enter(context, decl.name, type, "parameter")
+    if is_volatile(context, decl):
+        context.volatile.add(variable.name)
+    return variable
+
+
+def _global(context: Context, decl: Any) -> None:
+    type = resolve(context, decl.type, Effects())
+    if isinstance(type, Array):
+        type = sized(context, type, decl.init)
+    known = context.scopes[-1].names.get(decl.name)
+    if isinstance(known, Variable):
+        # `extern double a[];` beside `double a[10];`: the more complete one wins.
+        complete = isinstance(known.type, Array) and known.type.extent is not None
+        of_type = known.type if complete else type
+        variable = replace(
+            known,
+            type=of_type,
+            const=known.const or _is_table(decl),
+            bytes=size(of_type, context.structs),
+            per_thread=known.per_thread or _is_per_thread(context, decl),
+        )
+        context.scopes[-1].names[decl.name] = variable
+        if complete:
+            return
     else:
-        plain = cleaned.texts
-    plain = _shortened(plain)
-    if len(plain) < 2 or plain[0] == ";":
-        return None
-    names = _names(plain)
-    uses = frozenset(text for text in plain if text[0].isalpha() or text[0] == "_") - _KEYWORDS
-    return Declaration(names, tuple(plain), attributes, definition, pragmas, uses)
+        per_thread = _is_per_thread(context, decl)
+        variable = _enter(context, decl.name, type, "global", _is_table(decl), per_thread)
+    if is_volatile(context, decl):
+        context.volatile.add(variable.name)
+    initialise_static(context, decl.init)
+    if is_const(decl) and decl.init is not None:
+        _remember(context, variable, decl.init)
 
 
-def index(declarations: Iterable[Declaration]) -> Index:
-    """An index of declarations; repetitions are dropped."""
-    unique = tuple(dict.fromkeys(declarations))
-    places: dict[str, list[int]] = {}
-    for k, known in enumerate(unique):
-        for name in known.names:
-            places.setdefault(name, []).append(k)
-    return Index(unique, places)
+def _function(context: Context, decl: Any, source: Declaration | None, own: frozenset[str]) -> None:
+    defined = decl.name in own or (source is not None and bool(source.definition))
+    const = source is not None and source.const
+    pure = source is not None and source.pure
+    ends = source is not None and source.ends
+    known = context.scopes[-1].names.get(decl.name)
+    if isinstance(known, Prototype):
+        const, pure, defined = const or known.const, pure or known.pure, defined or known.defined
+        ends = ends or known.ends
+    found = prototype(context, decl.name, decl.type, const, pure)
+    context.scopes[-1].names[decl.name] = Prototype(
+        found.name, found.result, found.parameters, const, pure, defined, ends
+    )
 
 
-def needed(known: Index, tokens: Iterable[str]) -> tuple[Declaration, ...]:
-    """The declarations that tokens name, and those that these name in turn, in source order."""
-    places = known.places
-    waiting = [name for name in set(tokens) if name in places]
-    seen: set[str] = set(waiting)
-    found: set[int] = set()
-    while waiting:
-        for k in places[waiting.pop()]:
-            if k not in found:
-                found.add(k)
-                more = [name for name in known.declarations[k].uses if name in places and name not in seen]
-                seen.update(more)
-                waiting += more
-    return tuple(known.declarations[k] for k in sorted(found))
+def _remember(context: Context, variable: Variable, init: Any) -> None:
+    """Record the value of a `const` with a constant initialiser, to stand for the variable."""
+    from polylsp.frontends.c.expressions import value
+
+    if not isinstance(variable.type, Integer | Floating) or isinstance(init, c_ast.InitList):
+        return
+    found: Expr = convert(value(context, init, Effects()), variable.type)
+    if isinstance(found, Constant) and is_scalar(found.type) and variable.name not in context.volatile:
+        context.known[variable.name] = found
 
 
-def _cleaned(texts: Sequence[str]) -> PlainTokens | None:
-    nowhere = [0] * len(texts)
-    plain = plain_c(list(texts), nowhere, nowhere)
-    return plain if isinstance(plain, PlainTokens) else None
+def _is_typeof(type: Type) -> bool:
+    while isinstance(type, Pointer):
+        type = type.to
+    return isinstance(type, Struct) and type.name == "__polylsp_typeof_type"
 
 
-def _plain(texts: Sequence[str]) -> list[str] | None:
-    cleaned = _cleaned(texts)
-    return None if cleaned is None else cleaned.texts
+def _inferred(context: Context, decl: Any) -> Any:
+    """The type of `__auto_type` and of `typeof` an expression: that of the initialiser."""
+    from polylsp.frontends.c.expressions import value
 
-
-def _is_linkage(current: list[str]) -> bool:
-    return len(current) == 2 and current[0] == "extern" and current[1][0] == '"'
-
-
-def _body_at(texts: Sequence[str]) -> int:
-    depth = 0
-    for k, text in enumerate(texts):
-        if text == "{" and depth == 0:
-            return k
-        depth += (text in _OPEN) - (text in _CLOSE)
-    return len(texts)
-
-
-def _shortened(texts: list[str]) -> list[str]:
-    """A declaration without a long initialiser; an extent that it implied is written out."""
-    if len(texts) < _LONG_INITIALISER or "=" not in texts:
-        return texts
-    equal = texts.index("=")
-    if texts[equal + 1 : equal + 2] != ["{"] or texts[0] == "typedef":
-        return texts
-    depth, elements, comma = 0, 0, True
-    for text in texts[equal + 1 : -2]:
-        if depth == 1 and comma and text not in _CLOSE:
-            elements += 1
-            comma = False
-        depth += (text in _OPEN) - (text in _CLOSE)
-        comma = comma or (depth == 1 and text == ",")
-    head = texts[:equal]
-    for k in range(len(head) - 1):
-        if head[k] == "[" and head[k + 1] == "]":
-            head = [*head[: k + 1], str(elements), *head[k + 1 :]]
-            break
-    return [*head, ";"]
-
-
-def _names(texts: list[str]) -> tuple[str, ...]:
-    names: list[str] = []
-    outer = _without_bodies(texts, names)
-    for part in _parts(outer):
-        name = _declared(part)
-        if name and name not in _KEYWORDS:
-            names.append(name)
-    return tuple(dict.fromkeys(names))
-
-
-def _without_bodies(texts: list[str], names: list[str]) -> list[str]:
-    """The tokens outside braces, without `struct tag`; tags and enumerators go to `names`."""
-    outer: list[str] = []
-    depth = 0
-    enumeration = -1
-    for k, text in enumerate(texts):
-        if text == "{":
-            opener = texts[max(0, k - 2) : k]
-            if "enum" in opener:
-                enumeration = depth + 1
-            depth += 1
-        elif text == "}":
-            depth -= 1
-            enumeration = -1 if depth < enumeration else enumeration
-        elif depth == enumeration and texts[k - 1] in ("{", ",") and _is_word(text):
-            names.append(text)
-        elif k and texts[k - 1] in _TAGGED:
-            after = texts[k + 1 : k + 2]
-            if _is_word(text) and (after == ["{"] or (depth == 0 and after == [";"])):
-                names.append(text)
-        elif depth == 0 and text not in _TAGGED:
-            outer.append(text)
-    return outer
-
-
-def _parts(texts: list[str]) -> list[list[str]]:
-    """The declarators of a declaration (the first with its specifiers), without initialisers."""
-    parts: list[list[str]] = [[]]
-    depth = 0
-    skipping = False
-    for text in texts:
-        if depth == 0 and text == ",":
-            parts.append([])
-            skipping = False
-            continue
-        if depth == 0 and text in ("=", ":", ";"):
-            skipping = True
-        depth += (text in _OPEN) - (text in _CLOSE)
-        if not skipping:
-            parts[-1].append(text)
-    return parts
-
-
-def _declared(part: list[str]) -> str:
-    """The name in a declarator."""
-    for k, text in enumerate(part):
-        if text == "(":
-            before = part[k - 1] if k else ""
-            if _is_word(before) and before not in _KEYWORDS and part[k + 1 : k + 2] != ["*"]:
-                return before
-            inner = [word for word in part[k + 1 :] if _is_word(word) and word not in _KEYWORDS]
-            if _is_word(before) and before not in _KEYWORDS and k >= 1 and len(part[:k]) == 1:
-                return inner[0] if inner else ""
-            return inner[0] if inner else ""
-        if text == "[":
-            return part[k - 1] if k else ""
-    words = [word for word in part if _is_word(word) and word not in _KEYWORDS]
-    return words[-1] if words else ""
-
-
-def _is_word(text: str) -> bool:
-    return bool(text) and (text[0].isalpha() or text[0] == "_")
+    return value(context, decl.init, Effects()).type

@@ -10,16 +10,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from polylsp.frontends.c import declarations
-from polylsp.frontends.c.declarations import Declaration, Index
-from polylsp.frontends.c.expand import Expanded
+from polylsp.core.query import query
+from polylsp.core.text import Span
+from polylsp.frontends.c import top_level
+from polylsp.frontends.c.compile_options import Options
+from polylsp.frontends.c.file_reading import Problem, Reading, stamp
+from polylsp.frontends.c.function_tokens import Expanded
 from polylsp.frontends.c.macros import Macro
-from polylsp.frontends.c.options import Options
 from polylsp.frontends.c.outline import Item
-from polylsp.frontends.c.reading import Problem, Reading, stamp
 from polylsp.frontends.c.tokens import words
-from polylsp.query import query
-from polylsp.text import Span
+from polylsp.frontends.c.top_level import Declaration, Index
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ def environment_of(items: tuple[Item, ...], path: str, options: Options) -> Envi
 
 def needed(known: Environment, tokens: Iterable[str]) -> tuple[Declaration, ...]:
     """The declarations that a function's tokens name, directly or through others, in order."""
-    return declarations.needed(known.known, tokens)
+    return top_level.needed(known.known, tokens)
 
 
 def definition(known: Environment, name: str) -> Declaration | None:
@@ -113,7 +113,7 @@ def _specifiers(declared: Declaration) -> int:
 def per_thread(text: str, known: Environment) -> frozenset[str]:
     """Names that may be thread-local in a function with that text, or in those that it calls."""
     named = words(text)
-    if declarations.THREAD_STORAGE.isdisjoint(named):
+    if top_level.THREAD_STORAGE.isdisjoint(named):
         return known.per_thread
     return known.per_thread | named  # One of its `static` variables, not further resolved.
 
@@ -153,7 +153,7 @@ def _environment(
     reading.finish()
     return Environment(
         reading.snapshots,
-        declarations.index(reading.found),
+        top_level.index(reading.found),
         tuple(reading.problems),
         tuple(reading.headers),
         tuple(reading.wanted),

@@ -11,11 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from polylsp.frontends.c.item_body import scan_body
-from polylsp.frontends.c.item_header import scan_header
-from polylsp.frontends.c.item_scan import ItemScan
-from polylsp.frontends.c.layout import DIRECTIVE, starts_line, trimmed
-from polylsp.frontends.c.scanner import Cut, Scanner, skip_blank
+from polylsp.frontends.c.items import ItemScan, scan_body, scan_header
+from polylsp.frontends.c.text_layout import DIRECTIVE, Cut, Scanner, skip_blank, starts_line, trimmed
 from polylsp.frontends.c.tokens import normalise
 
 ItemKind = Literal["function", "declaration", "directive", "stray"]

@@ -1,1 +1,1 @@
-"""Python and NumPy source to the program model."""
+"""Python and NumPy front end: syntax, type inference, alias analysis, lowering."""

@@ -1,20 +1,180 @@
-"""Interfaces of a file's functions and methods, as callers see them."""
+"""Interfaces of a file's functions, methods and classes, as callers see them.
+
+Kinds of parameters come from annotations, decorators and docstrings, then from use; kinds of
+attributes from a class body and from assignments in its methods.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
 
-from polylsp.frontends.python.bodies import Known
+from polylsp.core.processes import contained
+from polylsp.core.query import query
+from polylsp.frontends.python.annotations import annotated, signature
+from polylsp.frontends.python.definitions import Class, Item
 from polylsp.frontends.python.inference import inferred
-from polylsp.frontends.python.kinds import UNKNOWN, Array, Kind, Nothing, Other, joined
-from polylsp.frontends.python.names import Callable, Declarations, Parameter
-from polylsp.frontends.python.outline import Item
-from polylsp.frontends.python.parameters import Definition, parameter_kinds, result_annotated
-from polylsp.frontends.python.parse import read
-from polylsp.frontends.python.usage import own_nodes
-from polylsp.mishap import contained
-from polylsp.model.rejection import Rejection
-from polylsp.query import query
+from polylsp.frontends.python.kinds import (
+    DOUBLE,
+    UNKNOWN,
+    WHOLE,
+    Array,
+    Instance,
+    Kind,
+    Nothing,
+    Number,
+    Other,
+    joined,
+)
+from polylsp.frontends.python.names import Callable, ClassOf, Declaration, Declarations, Parameter
+from polylsp.frontends.python.syntax import Known, body_of, read
+from polylsp.frontends.python.usage import kinds_by_use, own_nodes
+from polylsp.ir.program import Rejection
+
+# --------------------------------------------------------------------------------------------------
+# Kinds of the parameters of a function: by annotations, decorators and docstrings, then by their
+# use.
+# --------------------------------------------------------------------------------------------------
+
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def parameter_kinds(node: Definition, declarations: Declarations, owner: str = "") -> dict[str, Kind]:
+    """Kind of each parameter, in order; `owner` is the class around a method."""
+    told_kinds = _told_kinds(node, declarations)
+    names, told = list(told_kinds), list(told_kinds.values())
+    if owner and names and not _is_static(node):
+        told[0] = Instance(owner)
+    used = kinds_by_use(node.body, set(names), declarations)
+    found = {name: _settled(one, used[name]) for name, one in zip(names, told, strict=True)}
+    rest = [one.arg for one in (node.args.vararg, node.args.kwarg) if one is not None]
+    return found | dict.fromkeys(rest, UNKNOWN)
+
+
+def undetermined(node: Definition, declarations: Declarations) -> frozenset[str]:
+    """Parameters of which only their use tells the kind."""
+    return frozenset(name for name, kind in _told_kinds(node, declarations).items() if kind is None)
+
+
+def _told_kinds(node: Definition, declarations: Declarations) -> dict[str, Kind | None]:
+    """Kinds of parameters by annotations, decorators and docstrings, in order."""
+    arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    names = [one.arg for one in arguments]
+    told = [_told(one.annotation, declarations) for one in arguments]
+    for more in (_signed(node, len(names)), _documented(node, names)):
+        told = [own or other for own, other in zip(told, more, strict=True)]
+    return dict(zip(names, told, strict=True))
+
+
+def result_annotated(node: Definition, declarations: Declarations) -> Kind | None:
+    """Annotated kind of a function's result."""
+    found = _told(node.returns, declarations)
+    return Other("a list") if isinstance(found, Array) and found.lists else found
+
+
+def _told(node: ast.expr | None, declarations: Declarations) -> Kind | None:
+    return annotated(node, declarations)
+
+
+def _settled(told: Kind | None, used: Kind) -> Kind:
+    """Annotated kind; the rank of an array by its use, where only the elements are annotated."""
+    if told is None:
+        return used
+    if isinstance(told, Array) and told.rank < 0:
+        if told.lists:
+            return replace(used, lists=True) if isinstance(used, Array) else Other("a list")
+        if not isinstance(used, Array):
+            return Array(told.element, 1, told.assumed, guessed=True)
+        element = used.element if told.assumed else told.element
+        return Array(element, used.rank, told.assumed, used.guessed)
+    return told
+
+
+def _is_static(node: Definition) -> bool:
+    return any(isinstance(one, ast.Name) and one.id == "staticmethod" for one in node.decorator_list)
+
+
+def _signed(node: Definition, count: int) -> list[Kind | None]:
+    """Kinds by decorators: `@njit("void(f8[:,:], i8)")`, `@guvectorize([...], "(n)->(n)")`, `@jit(…)`,
+    `@unpython.type('ndarray[double,2]', 'int')`."""
+    for decorator in node.decorator_list:
+        if not isinstance(decorator, ast.Call) or not decorator.args:
+            continue
+        name = (
+            decorator.func.attr
+            if isinstance(decorator.func, ast.Attribute)
+            else getattr(decorator.func, "id", "")
+        )
+        if name == "type":
+            found = tuple(annotated(one, {}) for one in decorator.args)
+        else:
+            found = _first_signature(decorator.args[0])
+        if found is not None and len(found) >= count:
+            return [None if isinstance(one, Nothing) else one for one in found[:count]]
+    return [None] * count
+
+
+def _first_signature(node: ast.expr) -> tuple[Kind | None, ...] | None:
+    """The parameters by the first of the signatures that a decorator is given."""
+    if isinstance(node, ast.List) and node.elts:
+        return _first_signature(node.elts[0])
+    if isinstance(node, ast.Tuple):
+        return tuple(annotated(one, {}) for one in node.elts)
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        found = signature(node.value)
+        return found[0] if found is not None else None
+    if isinstance(node, ast.Call):
+        return tuple(annotated(one, {}) for one in node.args)
+    return None
+
+
+_ENTRY = re.compile(r"^\s*([\w, ]+?)\s*:\s*(.+)$")
+_SHAPE = re.compile(r"\(([\w\s,*+-]+)\)")
+
+
+def _documented(node: Definition, names: list[str]) -> list[Kind | None]:
+    """Kinds by a docstring in numpydoc's form (`a : (n, m) ndarray of float`)."""
+    text = ast.get_docstring(node) or ""
+    if "Parameters" not in text:
+        return [None] * len(names)
+    found = dict(_entries(text.split("Parameters", 1)[1]))
+    return [found.get(name) for name in names]
+
+
+def _entries(text: str) -> Iterator[tuple[str, Kind]]:
+    for line in text.splitlines():
+        entry = _ENTRY.match(line)
+        kind = _described(entry[2]) if entry is not None else None
+        if entry is not None and kind is not None:
+            for name in entry[1].split(","):
+                yield name.strip(), kind
+
+
+def _described(text: str) -> Kind | None:
+    """A kind in words."""
+    words = text.replace("`", " ").replace(",", " ").split()
+    named = next(
+        (annotated(ast.Name(word), {}) for word in words if word.isidentifier() and _is_type(word)), None
+    )
+    shape = _SHAPE.search(text)
+    if any(word.startswith(("ndarray", "array")) for word in words):
+        rank = len([s for s in shape[1].split(",") if s.strip()]) if shape else -1
+        element = named.type if isinstance(named, Number) else None
+        return Array(element or DOUBLE, rank, element is None)
+    return named if isinstance(named, Number) and words[0] in ("int", "float", "bool", "complex") else None
+
+
+def _is_type(word: str) -> bool:
+    return isinstance(annotated(ast.Name(word), {}), Number)
+
+
+# --------------------------------------------------------------------------------------------------
+# Interfaces of a file's functions and methods, as callers see them.
+# --------------------------------------------------------------------------------------------------
 
 
 @query(size=1024)
@@ -91,3 +251,232 @@ def _returned(node: Definition, given: dict[str, Kind], declarations: Declaratio
     if isinstance(result, Array) and result.lists:
         return Other("a list")
     return result if result is not None else Nothing()
+
+
+# --------------------------------------------------------------------------------------------------
+# Interfaces of methods, as callers see them: the arrays of their object that they get, and the
+# calls that are followed.
+# --------------------------------------------------------------------------------------------------
+
+
+_Bases = dict[str, tuple[str, ...]]
+
+
+def with_methods(
+    classes: Sequence[Class], names: Mapping[str, Declaration], known: Known
+) -> dict[str, ClassOf]:
+    """The classes of a file with their methods, those of their bases in the file among them."""
+    bases = {each.name: each.bases for each in classes}
+    own = {each.name: _methods_own(each, known) for each in classes}
+    derived: dict[str, dict[str, dict[str, Callable]]] = {}
+    for name, one in own.items():
+        for above in _above(name, bases):
+            derived.setdefault(above, {})[name] = one
+    found: dict[str, ClassOf] = {}
+    for each in classes:
+        declared = names.get(each.name)
+        if isinstance(declared, ClassOf):
+            inherited = {m.name: m for b in reversed(each.bases) if b in found for m in found[b].methods}
+            below = derived.get(each.name, {})
+            methods = {_last(m.name): m for m in inherited.values()}
+            methods |= {name: _checked(m, declared, below) for name, m in own[each.name].items()}
+            found[each.name] = _one(replace(declared, methods=tuple(_closed(methods, declared))))
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _one(found: ClassOf) -> ClassOf:
+    """The same object for equal classes, so that comparing the environments of functions is quick."""
+    return found
+
+
+def _methods_own(each: Class, known: Known) -> dict[str, Callable]:
+    return {_last(item.name): callable_of(item, known) for item in each.methods}
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _above(name: str, bases: _Bases) -> frozenset[str]:
+    """The classes that one is derived from."""
+    found: set[str] = set()
+    pending = list(bases.get(name, ()))
+    while pending:
+        one = pending.pop()
+        if one not in found:
+            found.add(one)
+            pending += bases.get(one, ())
+    return frozenset(found - {name})
+
+
+def _checked(method: Callable, owner: ClassOf, below: Mapping[str, dict[str, Callable]]) -> Callable:
+    """The method, with the reason why calls of it on `self` are not followed."""
+    if method.problem:
+        return method
+    other = next((name for name, methods in below.items() if _last(method.name) in methods), "")
+    if other:
+        return replace(method, problem=f"`{other}` has a `{_last(method.name)}` of its own")
+    first = method.parameters[0].kind if method.parameters else None
+    if first != Instance(owner.name):
+        return replace(method, problem="it is no method of an object")
+    fields = dict(owner.fields)
+    bound = next((name for name in method.binds if not isinstance(fields.get(name), Number)), "")
+    return replace(method, problem=f"it binds `{bound}` to something else") if bound else method
+
+
+def _closed(methods: Mapping[str, Callable], owner: ClassOf) -> Iterator[Callable]:
+    """The methods, each with the arrays of its object that it or a callee names."""
+    arrays = {
+        name for name, kind in owner.fields if isinstance(kind, Array) and kind.rank > 0 and not kind.lists
+    }
+    for method in methods.values():
+        if method.name.rpartition(".")[0] != owner.name:
+            yield method
+            continue
+        reached = _reached(method, methods)
+        yield replace(method, uses=tuple(name for name in reached if name in arrays - methods.keys()))
+
+
+def _reached(method: Callable, methods: Mapping[str, Callable]) -> list[str]:
+    found = list(method.uses)
+    for name in found:
+        more = methods[name].uses if name in methods else ()
+        found += [one for one in more if one not in found]
+    return found
+
+
+# --------------------------------------------------------------------------------------------------
+# Kinds of the attributes of a class's objects.
+# --------------------------------------------------------------------------------------------------
+
+
+@query(size=256)
+def class_of(found: Class, known: Known, bases: tuple[ClassOf, ...]) -> ClassOf:
+    """Kinds of the attributes of a class's objects: by the annotations of its body, and by the assignments of
+    its methods, else by their use in these; and those of its `bases`."""
+    return contained(
+        f"reading the class `{found.name}`",
+        lambda: _class_of(found, known, bases),
+        lambda _: ClassOf(found.name, ()),
+    )
+
+
+def _class_of(found: Class, known: Known, bases: tuple[ClassOf, ...]) -> ClassOf:
+    declarations = dict(known.names)
+    fields = {n: kind for base in reversed(bases) for n, kind in base.fields if kind != UNKNOWN}
+    told = dict(_classes_told(found, declarations))
+    fields |= told
+    used = _used(_definitions(found), declarations)
+    by_use = {name: kind for name, kind in used.items() if isinstance(kind, Array) or kind == WHOLE}
+    definitions = _definitions(found)
+    assigned: dict[str, Kind] = {}
+    for final in (False, False, False, True):
+        # What one method assigns may be what another one did.
+        declarations[found.name] = ClassOf(found.name, tuple((by_use | assigned | fields).items()))
+        assigned = _kinds_assigned(definitions, found.name, declarations, by_use, final)
+    every = fields | assigned | told
+    return ClassOf(found.name, tuple(_classes_settled(every, by_use)))
+
+
+def _definitions(found: Class) -> list[ast.FunctionDef]:
+    """The methods of a class, read anew."""
+    bodies = [body_of(item) for item in found.methods]
+    return [node for body in bodies for node in body if isinstance(node, ast.FunctionDef)]
+
+
+def _classes_told(found: Class, declarations: dict[str, Declaration]) -> Iterator[tuple[str, Kind]]:
+    """The attributes that the body of a class annotates."""
+    for node in body_of(found.body):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id, annotated(node.annotation, declarations) or UNKNOWN
+
+
+def _kinds_assigned(
+    definitions: list[ast.FunctionDef],
+    owner: str,
+    declarations: dict[str, Declaration],
+    by_use: Mapping[str, Kind],
+    final: bool,
+) -> dict[str, Kind]:
+    """Kinds that methods assign to attributes; undetermined ones count in the `final` pass alone."""
+    found: dict[str, Kind] = {}
+    for node in definitions:
+        for name, kind in _assigned(node, owner, declarations, by_use):
+            if final or kind != UNKNOWN:
+                found[name] = joined(found.get(name), kind) or UNKNOWN
+    return found
+
+
+def _assigned(
+    node: ast.FunctionDef, owner: str, declarations: dict[str, Declaration], by_use: Mapping[str, Kind]
+) -> Iterator[tuple[str, Kind]]:
+    """Kinds that a method assigns to attributes of its object."""
+    kinds = inferred(node.body, parameter_kinds(node, declarations, owner), declarations)
+    own = node.args.args[0].arg if node.args.args else ""
+    open_kinds = {
+        name for name in undetermined(node, declarations) if isinstance(kinds.own.get(name), Number)
+    }
+    for each in own_nodes(node.body):
+        match each:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    for name, given in _attributes(target, value, own):
+                        # The use of the attribute tells more than that of a parameter of any kind.
+                        if name in by_use and isinstance(given, ast.Name) and given.id in open_kinds:
+                            continue
+                        yield name, (kinds.of(given) if given is not None else None) or UNKNOWN
+            case ast.AnnAssign(ast.Attribute(ast.Name(name), attribute), told) if name == own:
+                yield attribute, annotated(told, declarations) or UNKNOWN
+            case _:
+                pass
+
+
+def _attributes(target: ast.expr, value: ast.expr | None, own: str) -> Iterator[tuple[str, ast.expr | None]]:
+    """The attributes of the object that a target binds, and the values."""
+    match target:
+        case ast.Attribute(value=ast.Name(id=name), attr=attribute) if name == own:
+            yield attribute, value
+        case ast.Tuple(elts=targets):
+            alike = isinstance(value, ast.Tuple) and len(value.elts) == len(targets)
+            values = value.elts if isinstance(value, ast.Tuple) and alike else [None] * len(targets)
+            for one, given in zip(targets, values, strict=True):
+                yield from _attributes(one, given, own)
+        case _:
+            pass
+
+
+def _used(definitions: list[ast.FunctionDef], declarations: dict[str, Declaration]) -> dict[str, Kind]:
+    """Kinds of attributes by their use in the methods of a class."""
+    body: list[ast.stmt] = []
+    for node in definitions:
+        flat = _Flat(node.args.args[0].arg if node.args.args else "")
+        body += [flat.visit(statement) for statement in node.body]
+    spelled = {n.id for n in own_nodes(body) if isinstance(n, ast.Name) and n.id.startswith("self.")}
+    return {
+        name.removeprefix("self."): kind for name, kind in kinds_by_use(body, spelled, declarations).items()
+    }
+
+
+class _Flat(ast.NodeTransformer):
+    """Renames attributes of a method's object to names (`self.u`)."""
+
+    def __init__(self, own: str):
+        self.own = own
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """Rename an attribute of the object."""
+        if isinstance(node.value, ast.Name) and node.value.id == self.own:
+            return ast.copy_location(ast.Name(f"self.{node.attr}", node.ctx), node)
+        return self.generic_visit(node)
+
+
+def _classes_settled(every: dict[str, Kind], used: dict[str, Kind]) -> Iterator[tuple[str, Kind]]:
+    """Kinds of attributes; those of their use where these are more precise."""
+    for name in every | used:
+        kind, by_use = every.get(name, UNKNOWN), used.get(name, UNKNOWN)
+        if isinstance(kind, Array) and kind.rank < 0:
+            rank = by_use.rank if isinstance(by_use, Array) else 0
+            yield name, replace(kind, rank=max(1, rank), guessed=rank == 0)
+        else:
+            yield name, kind if kind != UNKNOWN else by_use

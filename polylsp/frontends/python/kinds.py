@@ -1,11 +1,21 @@
-"""Kinds of Python values, as far as they are determined without running the program."""
+"""Kinds (static types) of Python values, and the results of operators on them.
+
+A kind is determined without running the program: numbers, arrays with rank and element type,
+tuples, instances of classes of the file, `None`, or another kind by its noun phrase.
+"""
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from typing import Union
 
-from polylsp.model.program import Floating, Integer
+from polylsp.ir.program import Floating, Integer
+
+# --------------------------------------------------------------------------------------------------
+# Kinds of Python values, as far as they are determined without running the program.
+# --------------------------------------------------------------------------------------------------
+
 
 INT = Integer(128, True)
 """A Python `int`: wider than any type of an array's elements, it has no limits and never overflows."""
@@ -151,3 +161,49 @@ def dtype_name(of_type: NumberType) -> str:
     if isinstance(of_type, Floating):
         return f"float{of_type.bits}"
     return f"{'int' if of_type.signed else 'uint'}{of_type.bits}"
+
+
+# --------------------------------------------------------------------------------------------------
+# The results of operators.
+# --------------------------------------------------------------------------------------------------
+
+
+def either(found: list[Kind | None]) -> Kind | None:
+    """Kind of a value that is one of several."""
+    result = found[0]
+    for one in found[1:]:
+        result = joined(result, one)
+    return result
+
+
+def arithmetic(operator: ast.operator, left: Kind | None, right: Kind | None) -> Kind | None:
+    """The result of an operator."""
+    if isinstance(operator, ast.MatMult):
+        return product(left, right)
+    result = combined(left, right)
+    if isinstance(operator, ast.Div):
+        match result:
+            case Number(of_type) if not isinstance(of_type, Floating):
+                return REAL
+            case Array(element, rank) if not isinstance(element, Floating):
+                return Array(DOUBLE, rank)
+            case _:
+                pass
+    if isinstance(operator, ast.Pow) and result == WHOLE:
+        return Number(INT)
+    return result
+
+
+def product(left: Kind | None, right: Kind | None) -> Kind | None:
+    """The result of `left @ right`."""
+    match combined(left, right):
+        case Array(element):
+            ranks = (getattr(left, "rank", 0), getattr(right, "rank", 0))
+            result = {(1, 1): 0, (2, 1): 1, (1, 2): 1, (2, 2): 2}.get(ranks)
+            if result is None:
+                return UNKNOWN
+            return Array(element, result) if result else Number(element)
+        case None:
+            return None
+        case _:
+            return UNKNOWN

@@ -17,8 +17,8 @@ from polylsp.frontends.python.kinds import (
     Kind,
     NumberType,
 )
-from polylsp.frontends.python.library import LIKE_MAKERS, numpy_name
 from polylsp.frontends.python.names import Callable, Declarations, path_of
+from polylsp.frontends.python.numpy_functions import LIKE_MAKERS, numpy_name
 
 
 def own_nodes(body: Sequence[ast.AST]) -> Iterator[ast.AST]:

@@ -1,1 +1,1 @@
-"""The request handlers: each converts, asks, converts back."""
+"""Request handlers of the language server, one module for each group of requests."""

@@ -9,21 +9,19 @@ from typing import Any
 from lsprotocol import types
 from pygls.exceptions import JsonRpcContentModified, JsonRpcInvalidParams
 
+from polylsp.core.settings import Settings
 from polylsp.ide.actions import Offer
-from polylsp.ide.difference import difference
 from polylsp.ide.lightbulb import joined_fixes, lightbulb, safe_fixes
 from polylsp.ide.lookup import loop_of_ask
-from polylsp.ide.ready import ReadyOffer
+from polylsp.ide.ready_actions import ReadyOffer, difference
 from polylsp.model.action import Answer, Ask, Declined, Edited, Replacement
-from polylsp.model.report import FileReport
-from polylsp.server import convert, convert_actions
-from polylsp.server.convert import Json
-from polylsp.server.convert_actions import Reference
+from polylsp.model.facts import FileReport
+from polylsp.server import convert
+from polylsp.server.convert import Json, Reference
 from polylsp.server.documents import Document
 from polylsp.server.features import commands
-from polylsp.server.features.freshness import PATIENCE_OF_A_PERSON, fresh
+from polylsp.server.features.decorations import PATIENCE_OF_A_PERSON, fresh
 from polylsp.server.session import PolylspServer
-from polylsp.settings import Settings
 
 FIX_ALL = "source.fixAll.polylsp"
 """Kind of the action that applies every safe fix of a file; clients apply it on save where configured."""
@@ -73,7 +71,7 @@ async def apply(ls: PolylspServer, data: Any) -> Json:
     if isinstance(answer, Declined):
         _tell_why(ls, answer)
         return {"applied": False}
-    edit = convert_actions.workspace_edit(document, answer.replacements, ls.client, answer.created)
+    edit = convert.workspace_edit(document, answer.replacements, ls.client, answer.created)
     params = types.ApplyWorkspaceEditParams(ls.protocol.typed(edit, types.WorkspaceEdit))
     outcome = await ls.workspace_apply_edit_async(params)
     if not outcome.applied:
@@ -120,7 +118,7 @@ async def _fix_all(
     edits = joined_fixes(fixes.ready, [await _asked(ls, document, each) for each in fixes.asks])
     if not edits:
         return []
-    edit = convert_actions.workspace_edit(document, edits, ls.client)
+    edit = convert.workspace_edit(document, edits, ls.client)
     return [{"title": "Apply the safe fixes of polylsp", "kind": FIX_ALL, "edit": edit}]
 
 
@@ -132,11 +130,11 @@ async def _literal(
     context: types.CodeActionContext,
 ) -> Json:
     answered = _answered(ls, document, report, offer, context.diagnostics)
-    made = convert_actions.action(offer, ls.client, answered)
+    made = convert.action(offer, ls.client, answered)
     if isinstance(offer, ReadyOffer):
-        made["edit"] = convert_actions.workspace_edit(document, [offer.replacement], ls.client)
+        made["edit"] = convert.workspace_edit(document, [offer.replacement], ls.client)
     elif ls.client.resolves_edits:
-        made["data"] = convert_actions.reference(document, offer.ask)
+        made["data"] = convert.reference(document, offer.ask)
     elif not offer.disabled:
         answer = await _asked(ls, document, offer.ask)
         made.update(
@@ -172,8 +170,8 @@ def _answered(
 
 def _command(document: Document, offer: Offer | ReadyOffer) -> Json:
     ask = offer.replacement if isinstance(offer, ReadyOffer) else offer.ask
-    data = convert_actions.reference(document, ask)
-    return convert_actions.command(offer.title, commands.APPLY_ACTION, data)
+    data = convert.reference(document, ask)
+    return convert.command(offer.title, commands.APPLY_ACTION, data)
 
 
 # --- Working out -------------------------------------------------------------------------
@@ -181,7 +179,7 @@ def _command(document: Document, offer: Offer | ReadyOffer) -> Json:
 
 async def _worked_out(ls: PolylspServer, data: Any) -> tuple[Document, Answer]:
     """The edit that a reference means. Raises `JsonRpcContentModified` if its text is no more."""
-    reference = convert_actions.reference_of(data)
+    reference = convert.reference_of(data)
     if reference is None:
         raise JsonRpcInvalidParams("This is no action that polylsp has listed")
     document = _document(ls, reference)
@@ -194,7 +192,7 @@ def _document(ls: PolylspServer, reference: Reference) -> Document:
     document = ls.documents.get(reference.uri)
     if document is None:
         raise JsonRpcContentModified("The document was closed after the action was listed")
-    if convert_actions.text_name(document.source) != reference.text:
+    if convert.text_name(document.source) != reference.text:
         raise JsonRpcContentModified("The text changed after the action was listed")
     return document
 
@@ -208,8 +206,8 @@ async def _asked(ls: PolylspServer, document: Document, ask: Ask) -> Answer:
 
 def _edit(ls: PolylspServer, document: Document, answer: Edited) -> Json:
     """The parts of an action that are worked out."""
-    edit = convert_actions.workspace_edit(document, answer.replacements, ls.client, answer.created)
+    edit = convert.workspace_edit(document, answer.replacements, ls.client, answer.created)
     made: Json = {"edit": edit}
     if answer.remarks:
-        made["command"] = convert_actions.command("Tell more", commands.TELL_REMARKS, *answer.remarks)
+        made["command"] = convert.command("Tell more", commands.TELL_REMARKS, *answer.remarks)
     return made

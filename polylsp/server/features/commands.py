@@ -19,8 +19,8 @@ MEASURE = "polylsp.measure"
 TUNE = "polylsp.tune"
 
 _apply = answer("code_action", "apply")
-_measure = answer("measure", "measure")
-_tune = answer("tune", "tune")
+_measure = answer("measuring_commands", "measure")
+_tune = answer("measuring_commands", "tune")
 
 
 def restart_worker(ls: PolylspServer, *_: Any) -> None:

@@ -9,10 +9,85 @@ from typing import Any
 
 from lsprotocol import types
 
-from polylsp.server.client import client_of
-from polylsp.server.features import configuration, diagnostic, on_demand, watched_files
-from polylsp.server.parent import end_with
+from polylsp.server.client import SECTION, client_of
+from polylsp.server.features import on_demand, pull_diagnostics
+from polylsp.server.parent_watch import end_with
 from polylsp.server.session import PolylspServer, path_of
+
+# --------------------------------------------------------------------------------------------------
+# workspace/didChangeConfiguration, and workspace/configuration requested from the client.
+# --------------------------------------------------------------------------------------------------
+
+
+def did_change_configuration(ls: PolylspServer, params: types.DidChangeConfigurationParams) -> None:
+    """Settings changed: ask for them, or take those that came along."""
+    if ls.client.configuration:
+        ls.in_background(pull(ls))
+        return
+    settings = params.settings
+    if isinstance(settings, Mapping):
+        ls.folder_settings.clear()
+        ls.configure(settings.get(SECTION, settings))
+        ls.reanalyse()
+
+
+async def pull(ls: PolylspServer) -> None:
+    """Ask the client for the settings of the workspace and of each of its folders."""
+    folders = list(ls.folders)
+    items = [types.ConfigurationItem(section=SECTION)]
+    items += [types.ConfigurationItem(scope_uri=uri, section=SECTION) for uri in folders]
+    try:
+        values = await ls.workspace_configuration_async(types.ConfigurationParams(items=items))
+        before = ls.settings, dict(ls.folder_settings)
+        ls.folder_settings.clear()
+        for folder, value in zip([None, *folders], values, strict=False):
+            if value is not None:
+                ls.configure(value, folder)
+        if before != (ls.settings, ls.folder_settings):
+            ls.reanalyse()
+    finally:
+        ls.jobs.resume()
+
+
+def register(ls: PolylspServer) -> None:
+    """Register for notifications of changes, where the client requires that."""
+    if ls.client.registers_configuration:
+        ls.register(
+            types.WORKSPACE_DID_CHANGE_CONFIGURATION,
+            types.DidChangeConfigurationRegistrationOptions(section=SECTION),
+        )
+
+
+# --------------------------------------------------------------------------------------------------
+# workspace/didChangeWatchedFiles: headers, how the project is compiled, and its settings.
+# --------------------------------------------------------------------------------------------------
+
+
+_PATTERNS = ("**/compile_commands.json", "**/*.{h,c}", "**/{.polylsp,pyproject}.toml")
+
+
+def did_change_watched_files(ls: PolylspServer, params: types.DidChangeWatchedFilesParams) -> None:
+    """Files changed on disk: analyse the affected documents again."""
+    changed = {path_of(change.uri) for change in params.changes}
+    others = changed - {document.path for document in ls.documents.values() if document.path.endswith(".c")}
+    if others:
+        ls.reanalyse()
+
+
+def watch_files(ls: PolylspServer) -> None:
+    """Register for notifications of changes."""
+    if ls.client.registers_watched_files:
+        watchers = [types.FileSystemWatcher(glob_pattern=pattern) for pattern in _PATTERNS]
+        ls.register(
+            types.WORKSPACE_DID_CHANGE_WATCHED_FILES,
+            types.DidChangeWatchedFilesRegistrationOptions(watchers=watchers),
+        )
+
+
+# --------------------------------------------------------------------------------------------------
+# initialize, initialized, shutdown, and the requests to the client in between.
+# --------------------------------------------------------------------------------------------------
+
 
 DID_CHANGE_TRUST = "polylsp/didChangeTrust"
 _SECONDS_FOR_CONFIGURATION = 1.0
@@ -29,7 +104,7 @@ def initialize(ls: PolylspServer, params: types.InitializeParams) -> None:
     ls.measurements.is_trusted = known.get("trusted") is not False
     ls.configure(known.get("settings"))
     if ls.client.pulls:
-        diagnostic.register(ls)
+        pull_diagnostics.register_pull_diagnostics(ls)
     if not ls.outlives_client:
         end_with(params.process_id, ls.jobs.close)
 
@@ -45,12 +120,12 @@ def initialized(ls: PolylspServer, _: types.InitializedParams) -> None:
     """Start the worker, and ask the client for its settings and to watch files."""
     ls.jobs.start()
     asyncio.get_running_loop().call_soon(on_demand.load_all)
-    watched_files.register(ls)
-    configuration.register(ls)
+    watch_files(ls)
+    register(ls)
     if ls.client.configuration:
         ls.jobs.held = True
         asyncio.get_running_loop().call_later(_SECONDS_FOR_CONFIGURATION, ls.jobs.resume)
-        ls.in_background(configuration.pull(ls))
+        ls.in_background(pull(ls))
     ls.state_changed()
 
 
@@ -67,3 +142,36 @@ def _folders(params: types.InitializeParams) -> dict[str, Path]:
     if params.root_uri:
         return {params.root_uri: Path(path_of(params.root_uri))}
     return {}
+
+
+# --------------------------------------------------------------------------------------------------
+# workspace/didChangeWorkspaceFolders.
+# --------------------------------------------------------------------------------------------------
+
+
+def did_change_workspace_folders(ls: PolylspServer, params: types.DidChangeWorkspaceFoldersParams) -> None:
+    """Folders came and went: documents in them may have other settings now."""
+    for folder in params.event.removed:
+        ls.folders.pop(folder.uri, None)
+        ls.folder_settings.pop(folder.uri, None)
+    for folder in params.event.added:
+        ls.folders[folder.uri] = Path(path_of(folder.uri))
+    if ls.client.configuration:
+        ls.in_background(pull(ls))
+    ls.reanalyse()
+
+
+# --------------------------------------------------------------------------------------------------
+# $/setTrace and window/workDoneProgress/cancel.
+# --------------------------------------------------------------------------------------------------
+
+
+def set_trace(ls: PolylspServer, params: types.SetTraceParams) -> None:
+    """Log more, or less."""
+    ls.trace = params.value
+
+
+def cancel_progress(ls: PolylspServer, params: types.WorkDoneProgressCancelParams) -> None:
+    """The user pressed cancel beside a progress bar."""
+    ls.job_progress.cancelled(params.token)
+    ls.measurements.cancelled(params.token)

@@ -15,18 +15,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from polylsp.server.session import PolylspServer
 
-_MODULES = (
-    "text_sync",
-    "notebook_sync",
-    "hover",
-    "inlay_hint",
-    "document_symbol",
-    "diagnostic",
-    "code_action",
-    "measure",
-    "tune",
-    "code_lens",
-)
+
+_MODULES = ("synchronisation", "decorations", "lifecycle", "code_action", "measuring_commands")
 
 
 def note(module: str, function: str) -> Callable[..., Any]:

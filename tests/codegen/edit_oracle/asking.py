@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
+from polylsp.engine.queries import analyse, edit
+from polylsp.ir.verdict import Assumption, Parallel, Verdict, word
 from polylsp.model.action import TARGETS_OF, TRANSFORMS_OF, ActionName, Ask, Declined, applied
-from polylsp.model.report import FileReport, PlacedFunction
-from polylsp.model.verdict import Assumption, Parallel, Verdict, word
-from polylsp.pipeline import analyse, edit
+from polylsp.model.facts import FileReport, PlacedFunction
 
 from ..editing import QUICK
 from .writing import OPEN, PARALLEL, SEQUENTIAL, Drawn

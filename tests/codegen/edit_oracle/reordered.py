@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from polylsp.model.verdict import Parallel
+from polylsp.ir.verdict import Parallel
 
 from ..statements import statement_end
 from .asking import LoopSaid

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from polylsp.model.verdict import Parallel
+from polylsp.ir.verdict import Parallel
 from tests.loud import be_loud
 
 from .asking import Answers, admitted, answers, claim

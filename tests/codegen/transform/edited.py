@@ -6,10 +6,10 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse, edit
 from polylsp.model.action import ActionName, Answer, Ask
-from polylsp.model.report import PlacedFunction
-from polylsp.pipeline import analyse, edit
-from polylsp.settings import Settings
+from polylsp.model.facts import PlacedFunction
 
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
 

@@ -7,9 +7,9 @@ from textwrap import indent
 
 import pytest
 
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse, edit
 from polylsp.model.action import ActionName, Answer, Ask, Declined, Edited, applied
-from polylsp.pipeline import analyse, edit
-from polylsp.settings import Settings
 from tests.codegen.versions import outputs
 
 # Each name tells how sums are written in the text of the edited function.

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse, edit
 from polylsp.model.action import Ask, Edited, applied
-from polylsp.pipeline import analyse, edit
-from polylsp.settings import Settings
 from tests.codegen.editing import everywhere
 from tests.codegen.running import assert_same
 

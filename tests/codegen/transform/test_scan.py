@@ -5,8 +5,8 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
-from polylsp.codegen.transform.layout import Written
-from polylsp.codegen.transform.scan import Counter, Leaf, Scan, scanned
+from polylsp.emit.c_loops import Counter, Leaf, Scan, scanned
+from polylsp.emit.c_text import Written
 from polylsp.model.action import Declined
 
 OWN, OTHER = Counter("i", "int"), Counter("j", "int")

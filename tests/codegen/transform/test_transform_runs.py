@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from polylsp.codegen.transform import TRANSFORMS
 from polylsp.model.action import Edited, applied
+from polylsp.transforms import TRANSFORMS
 from tests.codegen.drawn_programs import Drawn, of_oracle, whole
 from tests.codegen.drawn_sums import sums
 from tests.oracle.drawing import affine_programs, programs

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from cases_markdown import Fence, fences, rewrite
 
-from polylsp.codegen.transform import TRANSFORMS
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse, edit
+from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Answer, Ask, Edited, applied
-from polylsp.model.report import FileReport, PlacedFunction
-from polylsp.model.verdict import Parallel
-from polylsp.pipeline import analyse, edit
-from polylsp.settings import Settings
+from polylsp.model.facts import FileReport, PlacedFunction
+from polylsp.transforms import TRANSFORMS
 
 from .edited import WARNINGS
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse, edit
 from polylsp.model.action import Ask, Edited, applied
-from polylsp.pipeline import analyse, edit
-from polylsp.settings import Settings
 
 HEAD = "void f(int n, double a[restrict n][n + 9], double b[restrict n][n + 9], const double *restrict x)\n"
 LOOPS = "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++)"

@@ -16,9 +16,9 @@ from pathlib import Path
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from polylsp.codegen.transform import TRANSFORMS
+from polylsp.core.settings import Settings
 from polylsp.model.action import Declined, Edited, applied
-from polylsp.settings import Settings
+from polylsp.transforms import TRANSFORMS
 from tests.codegen.drawn_programs import Drawn, mixed, of_oracle, whole
 from tests.codegen.drawn_sums import sums
 from tests.codegen.random_nests import GIVEN

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from polylsp.frontends.python.cell_program import NoProgram, cell_program
-from polylsp.notebook import notebook
+from polylsp.core.notebook import notebook
+from polylsp.frontends.python.cells import NoProgram, cell_program
 
 CELLS = (
     "from __future__ import annotations\nimport numpy as np\nimport os, sys\n"

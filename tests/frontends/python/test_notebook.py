@@ -6,9 +6,8 @@ import json
 
 import pytest
 
-from polylsp.notebook import CELL, notebook
-from polylsp.notebook_file import NoNotebook, OtherLanguage, read_notebook, written_notebook
-from polylsp.text import Position
+from polylsp.core.notebook import CELL, NoNotebook, OtherLanguage, notebook, read_notebook, written_notebook
+from polylsp.core.text import Position
 
 SOURCE = notebook([(0, "x = 1\ny = 2"), (2, ""), (5, "s = '𝄞'; t = 3\r\nu = 4\n")])
 

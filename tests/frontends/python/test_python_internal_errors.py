@@ -7,10 +7,9 @@ from types import ModuleType
 
 import pytest
 
-from polylsp.frontends.python import callables, classes, environment
-from polylsp.frontends.python.lower import function
-from polylsp.pipeline import analyse
-from polylsp.settings import Settings
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse
+from polylsp.frontends.python import callables, lowered_functions, modules
 from tests.loud import quiet
 
 _FILE = """
@@ -47,14 +46,14 @@ def _verdicts(text: str) -> dict[str, list[str]]:
 
 @pytest.mark.usefixtures("_quiet")
 def test_a_function_that_cannot_be_lowered_costs_itself_alone(monkeypatch: pytest.MonkeyPatch):
-    lowered = function._lower  # pyright: ignore[reportPrivateUsage]
+    lowered = lowered_functions._lower  # pyright: ignore[reportPrivateUsage]
 
     def failing(name: str, *rest: object):
         if name == "broken":
             raise IndexError("a bug of ours")
         return lowered(name, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(function, "_lower", failing)
+    monkeypatch.setattr(lowered_functions, "_lower", failing)
     text = _FILE.replace("0.0", "1.0")
     report = analyse("lowered.py", text, Settings(), schedules=False)
     broken = next(p.answer.facts for p in report.functions if p.answer.facts.name == "broken")
@@ -64,7 +63,7 @@ def test_a_function_that_cannot_be_lowered_costs_itself_alone(monkeypatch: pytes
 
 @pytest.mark.usefixtures("_quiet")
 @pytest.mark.parametrize(
-    ("module", "step"), [(callables, "_callable"), (classes, "_class_of"), (environment, "_declared")]
+    ("module", "step"), [(callables, "_callable"), (callables, "_class_of"), (modules, "_declared")]
 )
 def test_what_cannot_be_declared_costs_no_function(
     module: ModuleType, step: str, monkeypatch: pytest.MonkeyPatch

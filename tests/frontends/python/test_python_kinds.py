@@ -7,6 +7,7 @@ import ast
 import pytest
 
 from polylsp.frontends.python.annotations import annotated, signature
+from polylsp.frontends.python.callables import parameter_kinds
 from polylsp.frontends.python.inference import inferred
 from polylsp.frontends.python.kinds import (
     BOOL,
@@ -24,8 +25,7 @@ from polylsp.frontends.python.kinds import (
     joined,
     wider,
 )
-from polylsp.frontends.python.parameters import parameter_kinds
-from polylsp.model.program import Floating, Integer
+from polylsp.ir.program import Floating, Integer
 
 
 def told(text: str) -> Kind | None:

@@ -8,9 +8,9 @@ import random
 
 import pytest
 
-from polylsp.frontends.python.magics import without_magics
-from polylsp.frontends.python.outline import outline
-from polylsp.notebook import notebook
+from polylsp.core.notebook import notebook
+from polylsp.frontends.python.cells import without_magics
+from polylsp.frontends.python.definitions import outline
 
 
 @pytest.mark.parametrize(

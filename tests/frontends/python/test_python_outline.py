@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from polylsp.frontends.python.outline import Item, outline
+from polylsp.frontends.python.definitions import Item, outline
 
 
 def names(text: str) -> list[str]:

@@ -1,0 +1,1 @@
+"""Dependence analysis of a nest: conflicts, privatisation, reductions, schedules."""

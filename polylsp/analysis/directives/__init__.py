@@ -1,0 +1,1 @@
+"""Checks of OpenMP and OpenACC directives: data races, data sharing, device data."""

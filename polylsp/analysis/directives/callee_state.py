@@ -1,0 +1,151 @@
+"""Variables with static storage that a call surely reads or writes, read off the shape of that function: all
+threads that run such calls at once share the variable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from polylsp.analysis.directives.thread_order import keeps_no_order, with_locks
+from polylsp.analysis.scop.summaries import Calls, StateAccess
+from polylsp.ir.directive import Directive, OtherClause
+from polylsp.ir.effects import effects, nodes, walk
+from polylsp.ir.library import LOCK_CALLS
+from polylsp.ir.must_execute import always_run, evaluated_calls, reads_of
+from polylsp.ir.program import (
+    AddressOf,
+    Assign,
+    Block,
+    Call,
+    Evaluate,
+    Expr,
+    Floating,
+    Function,
+    If,
+    Integer,
+    Place,
+    Read,
+    Simple,
+    Statement,
+    Unsupported,
+    Variable,
+    subexpressions,
+    within,
+)
+from polylsp.ir.verdict import AccessPoint
+
+if TYPE_CHECKING:
+    from polylsp.analysis.directives.constructs import Directed
+
+
+AccessKind = Literal["read", "write"]
+
+
+def state_of(function: Function, calls: Calls) -> tuple[StateAccess, ...] | None:
+    """Variables with static storage that a call surely reads or writes (or, `by_data`, as its arguments
+    determine) without synchronisation. `None` where the function may order threads, or has unmodelled
+    code."""
+    locked = with_locks(function)
+    if locked is not None:
+        function, calls = locked[0], replace(calls, passed_over=calls.passed_over | LOCK_CALLS)
+    unknown = function.problems or any(isinstance(s, Unsupported) for s in walk(function.body))
+    ordering = any(not keeps_no_order(call, calls) for call in effects(function.body).calls)
+    guards = [d for d in function.directives if isinstance(d, Directive) and d.words != ("threadprivate",)]
+    if unknown or ordering or not all(_only_adds_up(function, each) for each in guards):
+        return None
+    if any(not isinstance(each, Directive) for each in function.directives):
+        return None
+    found: dict[StateAccess, None] = {}
+    guarded = [each.site for each in guards if each.site is not None]
+    always = [s for s in always_run(function.body) if not any(within(s.site, g) for g in guarded)]
+    for statement in always:
+        for call in evaluated_calls(statement):
+            found |= dict.fromkeys(calls.state.get(call.function, ()))
+        for read in reads_of(statement):
+            found |= _shared(function, read.place, "read")
+        if isinstance(statement, Assign):
+            found |= _shared(function, statement.target, "write")
+    for choice in (
+        s for s in _reached(function.body) if isinstance(s, If) and _is_about(s.condition, function)
+    ):
+        for each in (s for s in walk(choice.then, choice.otherwise) if isinstance(s, Assign)):
+            if each.operator is not None and not any(within(each.site, g) for g in guarded):
+                found |= {replace(one, by_data=True): None for one in _shared(function, each.target, "write")}
+    return tuple(found)
+
+
+def _reached(block: Block) -> Iterator[Simple]:
+    """The statements of a block, and of those in it, up to the first one that may leave it."""
+    always = list(always_run(block))
+    yield from always
+    following = (s for s in walk(block) if not isinstance(s, Block))
+    last = always[-1].site.last if always else -1
+    yield from (s for s in (next((s for s in following if s.site.first > last), None),) if s is not None)
+
+
+def _only_adds_up(function: Function, guard: Directive) -> bool:
+    """True if a critical section only adds to variables that the function does not read elsewhere: no thread
+    observes the progress of others through it."""
+    if guard.words not in (("critical",), ("atomic",)) or guard.site is None:
+        return False
+    if any(
+        isinstance(c, OtherClause) and c.name in ("capture", "read", "write", "compare")
+        for c in guard.clauses
+    ):
+        return False
+    site, added = guard.site, set[Variable]()
+    for statement in walk(function.body):
+        if not isinstance(statement, (Evaluate, Block)) and within(statement.site, site):
+            if not isinstance(statement, Assign) or statement.operator is None or statement.target.steps:
+                return False
+            added.add(statement.target.variable)
+    read = (n for s in walk(function.body) for n in nodes(s) if isinstance(n, (Read, AddressOf)))
+    return added.isdisjoint(n.place.variable for n in read)
+
+
+def _is_about(condition: Expr, function: Function) -> bool:
+    """True if a condition reads a number that the function is given, or elements of an array."""
+    read = [n.place for n in subexpressions(condition) if isinstance(n, Read)]
+    return any(place.steps or place.variable in function.parameters for place in read)
+
+
+def called_accesses(
+    statement: Statement, directed: Directed, by_data: bool = False
+) -> Iterator[tuple[Variable, AccessPoint]]:
+    """The variables that the calls in a statement surely read or write: those with static storage, and those
+    whose addresses they are given; with `by_data`, those that they update as their arguments say."""
+    calls, function = directed.calls, directed.function
+    own = {v.source_name for v in (*function.parameters, *(d.variable for d in directed.declared))}
+    for call in evaluated_calls(statement):
+        for access in calls.state.get(call.function, ()):
+            if access.by_data != by_data:
+                continue
+            name = access.variable.source_name
+            text = f"{access.owner}()" if access.owner else name
+            if access.owner or name not in own:
+                yield access.variable, AccessPoint(name, text, access.kind, call.site)
+        for variable, kind in () if by_data else _given(call, calls):
+            yield variable, AccessPoint(variable.source_name, variable.source_name, kind, call.site)
+
+
+def _given(call: Call, calls: Calls) -> Iterator[tuple[Variable, AccessKind]]:
+    """The numbers whose addresses are arguments, and that the call surely reads or writes."""
+    summary = calls.of(call)
+    for access in summary.accesses if summary is not None and not summary.directed else ():
+        argument = call.arguments[access.parameter] if access.parameter >= 0 else None
+        if access.exact and isinstance(argument, AddressOf) and not argument.place.steps:
+            variable = argument.place.variable
+            if isinstance(variable.type, (Integer, Floating)):
+                yield variable, access.kind
+
+
+def _shared(function: Function, place: Place, kind: AccessKind) -> dict[StateAccess, None]:
+    variable = place.variable
+    stays = variable.storage in ("global", "static") and not variable.const and not place.steps
+    if not stays or not isinstance(variable.type, (Integer, Floating)):
+        return {}
+    if variable.source_name in function.per_thread:
+        return {}
+    owner = function.name if variable.storage == "static" else ""
+    return {StateAccess(variable, kind, owner): None}

@@ -1,0 +1,359 @@
+"""Conflicts between unordered parts of one phase of a parallel region.
+
+Variables, and elements with constant subscripts, are read off the syntax; arrays are compared by
+their access relations. Each finding names the directive that should have separated the parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import combinations, product
+
+import islpy as isl
+
+from polylsp.analysis.dependence.conflicts import Conflict, Conflicts, same_iteration
+from polylsp.analysis.dependence.witness import meeting
+from polylsp.analysis.directives.callee_state import called_accesses
+from polylsp.analysis.directives.loop_forms import numbered_alike, numbered_first
+from polylsp.analysis.directives.parallel_regions import ParallelRegion, Part, Uniformity, phases, rounds
+from polylsp.analysis.directives.races import DataSharing, happens_always, listed, reduced
+from polylsp.analysis.directives.thread_order import is_guarded
+from polylsp.analysis.scop.access_relations import to_scop
+from polylsp.analysis.scop.call_effects import with_calls
+from polylsp.analysis.scop.obstacles import obstacle
+from polylsp.analysis.scop.regions import Nest, start_values
+from polylsp.analysis.scop.summaries import Calls
+from polylsp.analysis.scop.walk import walk_region
+from polylsp.analysis.scop.walk_scope import Scope
+from polylsp.analysis.scop.walk_state import Parameters
+from polylsp.ir.directive import Directive, Schedule, Unordered, UnorderedKind
+from polylsp.ir.effects import effects, walk
+from polylsp.ir.must_execute import always_run, reads_of
+from polylsp.ir.program import Assign, Block, Constant, Index, Loop, Place, Site, Statement, Variable, within
+from polylsp.ir.spelling import spell_place
+from polylsp.ir.verdict import AccessPoint, Dependence, DependenceKind, Witness
+from polylsp.poly.scop import Access, ScopStatement
+
+# --------------------------------------------------------------------------------------------------
+# Unordered accesses to elements of arrays by two parts of a parallel region in two threads, one of
+# them writing.
+# --------------------------------------------------------------------------------------------------
+
+
+ModelOf = Callable[[int], tuple[Nest, Conflicts] | None]
+
+_PARAMETER, _IN, _OUT = isl.dim_type.param, isl.dim_type.in_, isl.dim_type.out
+
+
+def array_meeting(
+    sharing: DataSharing,
+    first: Part,
+    second: Part,
+    model_of: ModelOf,
+    reaches: Callable[[Variable], bool] = lambda _: True,
+    around: Loop | None = None,
+) -> Witness | None:
+    """Accesses of one element, one in each part, that surely happen in two threads without synchronisation
+    between; with a loop `around` them, the second in its next round. `reaches`: both parts use one memory of
+    a variable."""
+    conflicts = _model(sharing, first, second, model_of)
+    if conflicts is None:
+        return None
+    writers = {a.memory.name for a in conflicts.scop.accesses if a.kind == "write"}
+    calls, known = effects(*first.statements, *second.statements).calls, sharing.directed.calls
+    plain = [
+        a
+        for a in conflicts.scop.accesses
+        if a.memory.name in writers and not is_guarded(a.site, calls, known)
+    ]
+    before, after = ([a for a in plain if within(a.site, p.site)] for p in (first, second))
+    for source in before:
+        for sink in after:
+            if source.memory.name != sink.memory.name or "write" not in (source.kind, sink.kind):
+                continue
+            if not reaches(source.memory.variable):
+                continue
+            found = _conflict(sharing, conflicts, (first, source), (second, sink), around)
+            if found is not None:
+                return meeting(conflicts, found)
+    return None
+
+
+def _model(sharing: DataSharing, first: Part, second: Part, model_of: ModelOf) -> Conflicts | None:
+    """A model with the accesses of two parts."""
+    loops = [s for part in (first, second) for s in walk(*part.statements) if isinstance(s, Loop)]
+    if not loops:
+        return _straight(first.statements, second.statements, sharing.directed.calls)
+    model = model_of(loops[0].ordinal)
+    if model is None or any(o not in model[0].scop.loops for o in (one.ordinal for one in loops)):
+        return None
+    return model[1]
+
+
+def _straight(first: tuple[Statement, ...], second: tuple[Statement, ...], calls: Calls) -> Conflicts | None:
+    """The model of two pieces without loops, of which the second sees no number that the first one sets."""
+    both = Block((*first, *second))
+    if obstacle(both, calls) is not None:
+        return None
+    if not effects(*first).scalars.isdisjoint(v.name for v in effects(*second).variables):
+        return None
+    parameters, own = Parameters(), with_calls(effects(both), calls)
+    scope = Scope(parameters, {}, own, isl.Set("{ [] }"), calls=calls)
+    start_values(scope, own)
+    region = walk_region((both,), scope)
+    if region.lost_pointers or region.tainted:
+        return None
+    return Conflicts(to_scop(region, isl.Set("{ : }"), parameters, Site(0, 0), frozenset()))
+
+
+def _conflict(
+    sharing: DataSharing,
+    conflicts: Conflicts,
+    first: tuple[Part, Access],
+    second: tuple[Part, Access],
+    around: Loop | None,
+) -> Conflict | None:
+    """The pairs of instances in which two accesses surely meet in two threads; `None` where it is not
+    sure."""
+    (_, source), (_, sink) = first, second
+    if not all(_is_known(sharing, conflicts, a) for a in (source, sink)):
+        return None
+    before, after = (sharing.construct.exclusions(a.site) for a in (source, sink))
+    if not before.isdisjoint(after):
+        return None
+    ends = conflicts.statement(source), conflicts.statement(sink)
+    shared = once = _shared(*ends)
+    pairs = conflicts.same_element(source, sink)
+    if around is not None:
+        if around.ordinal not in ends[0].loops[:shared]:
+            return None
+        once = ends[0].loops.index(around.ordinal)
+        shared = once + 1
+        pairs = _next_round(pairs, once, conflicts.scop.loops[around.ordinal].step)
+    pairs = same_iteration(pairs, once)
+    apart = _in_two_threads(conflicts, pairs, (first[0], ends[0]), (second[0], ends[1]), shared)
+    if apart is None or apart.is_empty():
+        return None
+    always = happens_always(conflicts, apart.params(), ends, once)
+    return Conflict(source, sink, apart, True) if always else None
+
+
+def _next_round(pairs: isl.Map, depth: int, step: int) -> isl.Map:
+    """Of `pairs`, those of which the second is one round later in the loop at `depth`."""
+    ins, outs = (
+        [f"{letter}{k}" for k in range(pairs.dim(kind))] for letter, kind in (("a", _IN), ("b", _OUT))
+    )
+    later = isl.Map(
+        f"{{ [{', '.join(ins)}] -> [{', '.join(outs)}] : {outs[depth]} = {ins[depth]} + {step} }}"
+    )
+    for kind in (_IN, _OUT):
+        later = later.set_tuple_name(kind, pairs.get_tuple_name(kind))
+    return pairs.intersect(later)
+
+
+def _is_known(sharing: DataSharing, conflicts: Conflicts, access: Access) -> bool:
+    """True if an access surely happens, to memory that the threads share, at an element that is the same
+    in all of them."""
+    statement = conflicts.statement(access)
+    if not conflicts.certain(access) or sharing.is_out_of_reach(access.memory, access.site):
+        return False
+    if any(conflicts.scop.loops[o].obstacles for o in statement.loops):
+        return False
+    for k, name in enumerate(access.relation.get_var_names(_PARAMETER)):
+        spelling = conflicts.scop.parameters.get(name or "", name or "")
+        own = name in conflicts.scop.derived or sharing.varies(spelling)
+        if own and access.relation.involves_dims(_PARAMETER, k, 1):
+            return False
+    return True
+
+
+def _in_two_threads(
+    conflicts: Conflicts,
+    pairs: isl.Map,
+    first: tuple[Part, ScopStatement],
+    second: tuple[Part, ScopStatement],
+    shared: int,
+) -> isl.Map | None:
+    """Of `pairs`, those that two threads may run at once; `None` where schedules do not tell."""
+    loops = [part.loop for part, _ in (first, second)]
+    for loop, (_, statement) in zip(loops, (first, second), strict=True):
+        if loop is not None and statement.loops[shared : shared + 1] != (loop.ordinal,):
+            return None
+    kinds = [_schedule(part) for part, _ in (first, second)]
+    if "chunks" in kinds:
+        return None
+    if "any" in kinds or None in (first[0].directive, second[0].directive):
+        return pairs
+    if loops[0] is not None and loops[1] is not None:
+        ends = (loops[0].ordinal, first[1]), (loops[1].ordinal, second[1])
+        return pairs.subtract(numbered_alike(conflicts, *ends))
+    if first[0].who == "first" and loops[1] is not None:
+        return pairs.subtract_range(numbered_first(conflicts, loops[1].ordinal, second[1]))
+    if second[0].who == "first" and loops[0] is not None:
+        return pairs.subtract_domain(numbered_first(conflicts, loops[0].ordinal, first[1]))
+    return pairs
+
+
+def _schedule(part: Part) -> str:
+    """Distribution of iterations to threads: as `equal` shares in order, in `chunks` of a fixed size, or to
+    `any` thread."""
+    clauses = part.directive.clauses if part.directive is not None and part.loop is not None else ()
+    for clause in clauses:
+        if isinstance(clause, Schedule):
+            if clause.kind in ("dynamic", "guided"):
+                return "any"
+            return "chunks" if clause.chunk else "equal"
+    return "equal"
+
+
+def _shared(source: ScopStatement, sink: ScopStatement) -> int:
+    """Number of loops around both."""
+    count = 0
+    while (
+        source.loops[count : count + 1] and source.loops[count : count + 1] == sink.loops[count : count + 1]
+    ):
+        count += 1
+    return count
+
+
+# --------------------------------------------------------------------------------------------------
+# Unordered parts of one phase of a parallel region that use the same variable or element, one of
+# them writing it. Variables, and elements with constant subscripts, are read off the shape of the
+# program; arrays are compared in `unordered_arrays.py`.
+# --------------------------------------------------------------------------------------------------
+
+
+def unordered_findings(region: ParallelRegion, model_of: ModelOf) -> Iterator[tuple[Directive, Unordered]]:
+    """Conflicts of parts in a phase, with the directive that should have separated them: one for each."""
+    told: set[int] = set()
+    uniformity = Uniformity(region)
+    for phase in phases(region):
+        for first, second in combinations(phase, 2):
+            kind, directive = _culprit(region, first, second)
+            if kind is None or directive.pragma in told:
+                continue
+            shown = _scalar_meeting(uniformity, first, second) or array_meeting(
+                region.sharing, first, second, model_of
+            )
+            if shown is not None:
+                told.add(directive.pragma)
+                yield directive, Unordered(kind, shown)
+    for loop, first, second in _in_next_round(region):
+        kind, directive = _late(region, first)
+        if directive.pragma in told:
+            continue
+        shown = None if first is second else _scalar_meeting(uniformity, first, second)
+        shown = shown or array_meeting(region.sharing, first, second, model_of, around=loop)
+        if shown is not None:
+            told.add(directive.pragma)
+            yield directive, Unordered(kind, shown)
+
+
+def _in_next_round(region: ParallelRegion) -> Iterator[tuple[Loop, Part, Part]]:
+    """Parts of a loop around them, and those that a thread gets to in the next round without a barrier."""
+    for one in rounds(region):
+        for first, second in product(one.last, one.first):
+            if first.who != second.who or first.who not in ("all", "first"):
+                yield one.loop, first, second
+
+
+def _culprit(region: ParallelRegion, first: Part, second: Part) -> tuple[UnorderedKind | None, Directive]:
+    """Cause that lets two parts run at once, if there is one."""
+    directive = first.directive or region.directive
+    if first.who == second.who and first.who in ("all", "first"):
+        # What all threads do in one piece is for `every_thread.py`, unless some wait for others there.
+        exclusions = region.sharing.construct.exclusions
+        guarded = first.who == "all" and (exclusions(first.site) or exclusions(second.site))
+        return "no-barrier" if guarded else None, directive
+    if first.directive is not None and first.directive is second.directive:
+        return "sections", directive
+    return _late(region, first)
+
+
+def _late(region: ParallelRegion, first: Part) -> tuple[UnorderedKind, Directive]:
+    """Cause that lets threads go on before others are done with a part."""
+    directive = first.directive or region.directive
+    if first.who == "all":
+        return "no-barrier", region.directive
+    return ("master" if first.who == "first" else "nowait"), directive
+
+
+# --- Variables and single elements -------------------------------------------------------
+
+
+def _scalar_meeting(uniformity: Uniformity, first: Part, second: Part) -> Witness | None:
+    """Accesses of one variable, one in each part, that surely happen in two threads with nothing between."""
+    region, sinks = uniformity.region, list(_accesses(uniformity, second))
+    for source in _accesses(uniformity, first):
+        for sink in sinks:
+            if (source.variable, source.text) != (sink.variable, sink.text) or "write" not in (
+                source.kind,
+                sink.kind,
+            ):
+                continue
+            if any(
+                _is_harmless(uniformity, *pair) for pair in ((first, source, sink), (second, sink, source))
+            ):
+                continue
+            before, after = (region.sharing.construct.exclusions(end.site) for end in (source, sink))
+            if before.isdisjoint(after):
+                return Witness(Dependence(_kind(source, sink), source, sink, 0, None, (), True), (), (), ())
+    return None
+
+
+def _kind(source: AccessPoint, sink: AccessPoint) -> DependenceKind:
+    if source.kind == "read":
+        return "anti"
+    return "flow" if sink.kind == "read" else "output"
+
+
+def _accesses(uniformity: Uniformity, part: Part) -> Iterator[AccessPoint]:
+    """The variables and elements that a part surely reads or gives a value."""
+    if part.who == "shared":
+        yield from _combined(uniformity.region, part)
+    for statement in always_run(Block(part.statements), inner_loops=True):
+        if isinstance(statement, Assign):
+            yield from (
+                (_point(statement.target, "write"),) if _is_shared(uniformity, statement.target) else ()
+            )
+        for variable, access in called_accesses(statement, uniformity.region.directed):
+            if _is_shared(uniformity, Place(variable, (), variable.type, access.site)):
+                yield access
+        for read in reads_of(statement):
+            if _is_shared(uniformity, read.place):
+                yield _point(read.place, "read")
+
+
+def _combined(region: ParallelRegion, part: Part) -> Iterator[AccessPoint]:
+    """The variables in which a loop's results are put together at its end."""
+    assert part.directive is not None
+    names = reduced(part.directive) | listed(part.directive, "lastprivate")
+    for statement in always_run(Block(part.statements), inner_loops=True):
+        if isinstance(statement, Assign) and not statement.target.steps:
+            target = statement.target
+            if target.variable.source_name in names and target.variable not in region.own_variables:
+                yield _point(target, "write")
+
+
+def _is_shared(uniformity: Uniformity, place: Place) -> bool:
+    """True if a place is one and the same for all threads, and named so that it is distinguishable from
+    others."""
+    subscripts = [step.subscript for step in place.steps if isinstance(step, Index)]
+    fixed = all(isinstance(subscript, Constant) for subscript in subscripts)
+    return fixed and uniformity.is_one_place(place)
+
+
+def _is_harmless(uniformity: Uniformity, part: Part, access: AccessPoint, other: AccessPoint) -> bool:
+    """True if all threads store one value in a variable, each before it continues, and another access is no
+    result that threads combine."""
+    if part.who != "all" or access.kind != "write":
+        return False
+    assigned = [s for s in walk(*part.statements) if isinstance(s, Assign) and s.target.site == access.site]
+    same = [s for s in assigned if s.operator is None and uniformity.is_uniform(s.value, memory=True)]
+    combined = other.kind == "write" and not uniformity.region.is_plain(other.site)
+    return bool(same) and not combined
+
+
+def _point(place: Place, kind: str) -> AccessPoint:
+    name = place.variable.source_name
+    return AccessPoint(name, spell_place(place), "write" if kind == "write" else "read", place.site)

@@ -1,0 +1,1 @@
+"""Extraction of polyhedral models by a symbolic walk of a function."""

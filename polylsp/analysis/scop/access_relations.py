@@ -1,0 +1,474 @@
+"""Raw accesses to access relations in isl, with bounds, type ranges and negative subscripts.
+
+Produces the polyhedral model of a region, the parameter values at which accesses leave their
+arrays or counters overflow, and, for Python, at which a subscript counts from the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+import islpy as isl
+
+from polylsp.analysis.scop.delinearisation import Layout, iterator_names
+from polylsp.analysis.scop.objects import Key, Plan, grouped, key_of, plan_of
+from polylsp.analysis.scop.raw_accesses import CallRegion, RawAccess, RawStatement, Region
+from polylsp.analysis.scop.symbolic_value import (
+    AllOf,
+    AnyOf,
+    Choice,
+    Compare,
+    Condition,
+    NotAffineError,
+    Notation,
+    Poly,
+    Symbol,
+    floor_div,
+    is_affine,
+    negate,
+    polynomial,
+)
+from polylsp.analysis.scop.walk_scope import Frame, header, set_of
+from polylsp.analysis.scop.walk_state import At, Opaque, Parameters, pretty
+from polylsp.ir.program import Integer, Site
+from polylsp.ir.verdict import Assumption
+from polylsp.poly.scop import Access, FromEnd, IndexElement, Memory, Scop, ScopLoop, ScopStatement, first
+
+# --------------------------------------------------------------------------------------------------
+# Subscripts that count from the end of an array where they are negative, as in Python: proofs and
+# assumptions that they are not.
+# --------------------------------------------------------------------------------------------------
+
+
+def from_end(
+    raw: RawStatement, access: RawAccess, relation: isl.Map, parameters: Parameters
+) -> Callable[[], FromEnd | None] | None:
+    """Finds the parameter values at which a subscript of an access counts from the end; nothing where none
+    may, or where it does whenever the access happens."""
+    names = frozenset(iterator_names(raw))
+    found = [each for each in map(_index, access.path.subscripts) if each is not None]
+    indices = [each for each in found if is_affine(each, names)]
+    if not indices or access.region is not None:
+        return None
+
+    def find() -> FromEnd | None:
+        values: isl.Set | None = None
+        texts: list[str] = []
+        for each in indices:
+            own = _negative(raw, each, relation.domain(), parameters)
+            text = _least(raw, each, relation, parameters) if own is not None else None
+            if own is not None and text is not None:
+                values = own if values is None else values.union(own)
+                texts.append(text)
+        return FromEnd(values, tuple(dict.fromkeys(texts))) if values is not None else None
+
+    return find
+
+
+def _index(subscript: Poly | Opaque) -> Poly | None:
+    """Unwrapped index of a subscript that counts from the end where negative. C's wrap-around, which adds a
+    power of two, is excluded."""
+    match subscript.terms if isinstance(subscript, Poly) else ():
+        case ((((Choice(Compare(">=", index), then, otherwise),)), 1),) if index == then:
+            more = (otherwise - then).as_constant
+            return None if more is not None and more & (more - 1) == 0 else index
+        case _:
+            return None
+
+
+def _negative(raw: RawStatement, index: Poly, where: isl.Set, parameters: Parameters) -> isl.Set | None:
+    """The parameter values at which a subscript is negative for some iterations; `None` where that is never
+    or always so."""
+    below = set_of(iterator_names(raw), Compare(">=", -index - 1), parameters)
+    values = where.intersect(below.set_tuple_name(where.get_tuple_name())).params()
+    return None if values.is_empty() or where.params().is_subset(values) else values
+
+
+def _least(raw: RawStatement, index: Poly, relation: isl.Map, parameters: Parameters) -> str | None:
+    """The least value of a subscript, if that is a sum which grows with something."""
+    names = iterator_names(raw)
+    notation = Notation(frozenset(names))
+    name = relation.get_tuple_name(isl.dim_type.in_)
+    formula = notation.equals("o", index)
+    values = isl.Map(f"{header(notation, parameters)}{{ {name}[{', '.join(names)}] -> [o] : {formula} }}")
+    reached = values.intersect_domain(relation.domain()).range()
+    # A loop that does not end in the model has none.
+    ends = first(isl.Map.from_range(reached), 1).range()
+    if not reached.params().is_subset(ends.params()):
+        return None
+    pieces = ends.dim_min(0).coalesce().get_pieces()
+    if len(pieces) != 1 or not pieces[0][1].get_denominator_val().is_one():
+        return None
+    least = polynomial(pieces[0][1])
+    grows = least is not None and any(monomial and factor > 0 for monomial, factor in least.terms)
+    return pretty(least, parameters) if least is not None and grows else None
+
+
+# --------------------------------------------------------------------------------------------------
+# Access relations in isl, and where accesses would leave their arrays.
+# --------------------------------------------------------------------------------------------------
+
+
+def _outside(
+    raw: RawStatement, access: RawAccess, relation: isl.Map, plan: Plan, parameters: Parameters
+) -> Callable[[bool], isl.Set] | None:
+    """Function from a flag to the instances, or elements for a call, at which an access leaves the declared
+    dimensions; the outermost one of a parameter is only a hint, and counts on request."""
+    names = iterator_names(raw)
+    subscripts: list[Poly | Opaque] = list(access.path.subscripts)
+    if access.region is not None:
+        # What a call adds to the subscripts is in the relation alone.
+        if any(layout is None or len(layout.strides) > 1 for layout in plan.layouts):
+            return None
+        names = tuple(f"o{k}" for k in range(relation.dim(isl.dim_type.out)))
+        subscripts = [Poly.atom(Symbol(n)) for n in names[plan.memory.scoped :]]
+    by_dimension: list[list[Condition]] = []
+    for subscript, extent in zip(subscripts, access.extents, strict=False):
+        known = isinstance(subscript, Poly) and extent is not None and is_affine(subscript, frozenset(names))
+        below = [Compare(">=", -subscript - 1), Compare(">=", subscript - extent)] if known else []  # type: ignore[operator]
+        by_dimension.append(list(below))
+    if not any(by_dimension):
+        return None
+
+    def find(hints: bool) -> isl.Set:
+        skipped = 1 if access.path.base.variable.storage == "parameter" and not hints else 0
+        conditions = tuple(c for own in by_dimension[skipped:] for c in own)
+        beyond = set_of(names, AnyOf(conditions), parameters)
+        where = relation.domain() if access.region is None else relation.range()
+        return where.intersect(beyond.set_tuple_name(where.get_tuple_name()))
+
+    return find
+
+
+def _row(statement: RawStatement, access: RawAccess) -> tuple[tuple[object, ...], frozenset[str]]:
+    """Identity of the pointers in memory that an access follows, and the iterators in it."""
+    if not access.path.followed:
+        return (), frozenset()
+    leading = access.path.steps[: max(access.path.followed)]
+    indices = [s.index for s in leading if isinstance(s, At)]
+    names = frozenset(iterator_names(statement))
+    known = [i for i in indices if isinstance(i, Poly)]
+    used = names if len(known) < len(indices) else frozenset[str]().union(*(i.symbols & names for i in known))
+    return tuple(leading), used
+
+
+def access_of(
+    number: int,
+    name: str,
+    domain: isl.Set,
+    raw: RawStatement,
+    access: RawAccess,
+    plan: Plan,
+    plans: Mapping[Key, Plan],
+    parameters: Parameters,
+) -> Access:
+    """The access of a statement (its number and isl name) as a relation over its domain; `plans` are those of
+    all objects."""
+    subscripts, exact, indirect = _subscripts(raw, access, plan)
+    relation = _relation(name, raw, plan.memory, subscripts, parameters)
+    if access.region is not None:
+        relation, known = _spread(name, raw, relation, access.region, plan, parameters)
+        exact = exact and known
+    where = domain if access.where is None else access.where.set_tuple_name(name).intersect(domain)
+    relation = relation.intersect_domain(where)
+    whole = len(access.path.shape) == len(plan.shape)
+    beyond = _outside(raw, access, relation, plan, parameters)
+    return Access(
+        number,
+        plan.memory,
+        access.kind,
+        relation,
+        exact and access.exact and whole,
+        access.site,
+        access.text,
+        access.update,
+        indirect,
+        None if beyond is None else lambda hints: beyond(hints).params(),
+        *_row(raw, access),
+        from_end(raw, access, relation, parameters),
+        access.reached,
+        access.assumed,
+        access.neighbour,
+        beyond if access.region is None else None,
+        _chosen_by(name, raw, access, plan, plans, parameters),
+    )
+
+
+def _chosen_by(
+    name: str,
+    raw: RawStatement,
+    access: RawAccess,
+    plan: Plan,
+    plans: Mapping[Key, Plan],
+    parameters: Parameters,
+) -> tuple[IndexElement, ...]:
+    """The elements of index arrays that are subscripts of an access; none where a call adds to these."""
+    found: list[IndexElement] = []
+    names = frozenset(iterator_names(raw))
+    at = plan.memory.scoped
+    for subscript, layout in zip(access.path.subscripts, plan.layouts, strict=True):
+        entry = subscript.entry if isinstance(subscript, Opaque) and access.region is None else None
+        index = None if entry is None else plans.get((entry.base, entry.shape))
+        if entry is not None and index is not None and not index.memory.scoped:
+            own = parameters.dimensions - names
+            if all(is_affine(s, names) and s.symbols.isdisjoint(own) for s in entry.subscripts):
+                relation = _relation(name, raw, index.memory, list(entry.subscripts), parameters)
+                found.append(IndexElement(at, index.memory, relation))
+        at += 1 if layout is None else len(layout.strides)
+    return tuple(found)
+
+
+def _subscripts(raw: RawStatement, access: RawAccess, plan: Plan) -> tuple[list[Poly | None], bool, bool]:
+    names = iterator_names(raw)
+    result: list[Poly | None] = [Poly.atom(Symbol(n)) for n in names[: plan.memory.scoped]]
+    exact, indirect = True, False
+    for number, layout in enumerate(plan.layouts):
+        parts = plan.parts.get((id(access), number))
+        if parts is not None and layout is not None and all(is_affine(p, frozenset(names)) for p in parts):
+            result += parts
+            continue
+        exact = False
+        indirect = indirect or isinstance(access.path.subscripts[number], Opaque)
+        result += [None] * (1 if layout is None else len(layout.strides))
+    return result, exact, indirect
+
+
+def _relation(
+    name: str, raw: RawStatement, memory: Memory, subscripts: list[Poly | None], parameters: Parameters
+) -> isl.Map:
+    names = iterator_names(raw)
+    notation = Notation(frozenset(names))
+    formulas = [notation.equals(f"o{k}", s) for k, s in enumerate(subscripts) if s is not None]
+    elements = ", ".join(f"o{k}" for k in range(len(subscripts)))
+    formula = " and ".join(formulas) or "true"
+    text = f"{{ {name}[{', '.join(names)}] -> {memory.name}[{elements}] : {formula} }}"
+    return isl.Map(header(notation, parameters) + text)
+
+
+def _spread(
+    name: str, raw: RawStatement, start: isl.Map, region: CallRegion, plan: Plan, parameters: Parameters
+) -> tuple[isl.Map, bool]:
+    """Footprint of a call: the elements of its region, counted from the target of its argument."""
+    names = iterator_names(raw)
+    notation = Notation(frozenset(names))
+    rank = region.elements.dim(isl.dim_type.out)
+    total = start.dim(isl.dim_type.out)
+    layouts = plan.layouts[len(plan.layouts) - rank :]
+    if None in layouts or (rank > 1 and any(p is None or len(p.strides) > 1 for p in layouts)):
+        return _anywhere(start), False
+    count = len(region.arguments)
+    values = [
+        notation.equals(f"a{k}", v)
+        for k, v in enumerate(region.arguments)
+        if v is not None and is_affine(v, frozenset(names))
+    ]
+    given = ", ".join(f"a{k}" for k in range(count))
+    text = f"{{ {name}[{', '.join(names)}] -> [{given}] : {' and '.join(values) or 'true'} }}"
+    arguments = isl.Map(header(notation, parameters) + text)
+    inner = ", ".join(f"x{k}" for k in range(rank))
+    padded = ", ".join(["0"] * (total - rank) + [f"x{k}" for k in range(rank)])
+    offsets = arguments.apply_range(region.elements)
+    offsets = offsets.apply_range(isl.Map(f"{{ [{inner}] -> {plan.memory.name}[{padded}] }}"))
+    needed = region.elements.involves_dims(isl.dim_type.in_, 0, count)
+    start = start.align_params(offsets.get_space())
+    touched = offsets.align_params(start.get_space()).sum(start)
+    if rank == 1 and not _in_row(touched, raw, layouts[0], parameters):
+        return _anywhere(start), False
+    return touched, len(values) == count or not needed
+
+
+def _anywhere(relation: isl.Map) -> isl.Map:
+    return relation.drop_constraints_involving_dims(isl.dim_type.out, 0, relation.dim(isl.dim_type.out))
+
+
+def _in_row(touched: isl.Map, raw: RawStatement, layout: Layout | None, parameters: Parameters) -> bool:
+    """True if the last subscript stays within its dimension."""
+    extent = layout.extents[-1] if layout is not None and layout.extents else None
+    if extent is None:
+        return True
+    last = touched.dim(isl.dim_type.out) - 1
+    elements = touched.intersect_domain(raw.domain.set_tuple_name(touched.get_tuple_name(isl.dim_type.in_)))
+    found = elements.project_out(isl.dim_type.out, 0, last)
+    found = found.set_tuple_name(isl.dim_type.out, "")
+    row = Poly.atom(Symbol("o"))
+    notation = Notation(frozenset(("o",)))
+    formula = notation.condition(AllOf((Compare(">=", row), Compare(">=", extent - row - 1))))
+    within = isl.Set(f"{header(notation, parameters)}{{ [o] : {formula} }}")
+    return bool(
+        found.range().reset_tuple_id().is_subset(within)
+        if found.range().has_tuple_id()
+        else found.range().is_subset(within)
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# Value ranges of parameters by their types.
+# --------------------------------------------------------------------------------------------------
+
+
+def defined_values(region: Region, parameters: Parameters) -> isl.Set:
+    """The values of parameters that their types can hold, at which no counter overflows, and conversions
+    are those of the values converted."""
+    used = _used_parameters(region)
+    used |= {n for s in region.statements for a in s.accesses for e in a.extents if e for n in e.symbols}
+    result = _set_of_parameters([*_ranges(used, parameters), *_ties(used, parameters)], parameters)
+    for frame in region.frames.values():
+        result = result if frame.undefined is None else result.subtract(frame.undefined)
+    return result
+
+
+def type_limits(region: Region, parameters: Parameters) -> isl.Set:
+    """Value ranges of parameters by their types, where they matter: where arithmetic may wrap around, and
+    where a signed value is used both converted and unconverted."""
+    used = _used_parameters(region)
+    tied = {n for n in used if n in parameters.ties and not parameters.ties[n][0].symbols.isdisjoint(used)}
+    types = {n: t for n in used if isinstance(t := parameters.types.get(n), Integer)}
+    natural = {n for n, t in types.items() if not t.signed and (parameters.wrapping or n in tied)}
+    return _set_of_parameters([*_ranges(natural, parameters), *_ties(used, parameters)], parameters)
+
+
+def _used_parameters(region: Region) -> set[str]:
+    used = {name for s in region.statements for name in s.domain.get_var_names(isl.dim_type.param) if name}
+    return used | {name for s in region.statements for a in s.accesses for name in _symbols_of(a)}
+
+
+def _ties(used: set[str], parameters: Parameters) -> list[Condition]:
+    """Conditions that tie parameters to the values of which they are conversions, if both are used."""
+    conditions: list[Condition] = []
+    for name in sorted(used & parameters.ties.keys()):
+        value, bits, signed = parameters.ties[name]
+        if value.symbols.isdisjoint(used):
+            continue
+        symbol, size = Poly.atom(Symbol(name)), 1 << bits
+        low = -(size >> 1) if signed else 0
+        inside = AllOf((Compare(">=", value - low), Compare(">=", -value + (low + size - 1))))
+        difference = symbol - value
+        beyond = AllOf((negate(inside), Compare("==", difference - floor_div(difference, size) * size)))
+        conditions += [*_ranges({name}, parameters), *_ranges(value.symbols, parameters)]
+        conditions.append(AnyOf((AllOf((inside, Compare("==", symbol - value))), beyond)))
+    return conditions
+
+
+def _set_of_parameters(conditions: list[Condition], parameters: Parameters) -> isl.Set:
+    try:
+        return set_of((), AllOf(tuple(conditions)), parameters).params()
+    except NotAffineError:
+        return isl.Set("{ : }")
+
+
+_MOST_BITS = 64
+"""Largest width with limits; wider integers are those of a language with exact arithmetic."""
+
+
+def _ranges(names: Iterable[str], parameters: Parameters) -> list[Condition]:
+    """Conditions that parameters are within the ranges of their types."""
+    found: list[Condition] = []
+    for name in sorted(names):
+        of_type = parameters.types.get(name)
+        if isinstance(of_type, Integer):
+            symbol, half = Poly.atom(Symbol(name)), 1 << (of_type.bits - 1)
+            low, high = (-half, half - 1) if of_type.signed else (0, 2 * half - 1)
+            if of_type.bits <= _MOST_BITS or not of_type.signed:
+                found.append(Compare(">=", symbol - low))
+            if of_type.bits <= _MOST_BITS:
+                found.append(Compare(">=", -symbol + high))
+    return found
+
+
+def _symbols_of(access: RawAccess) -> frozenset[str]:
+    """The parameters and iterators on which the elements of an access depend: those of its subscripts, of the
+    arguments of a call around it, and of the iterations in which it happens."""
+    values = [*access.path.subscripts, *(access.region.arguments if access.region else ())]
+    found = [value.symbols for value in values if isinstance(value, Poly)]
+    if access.where is not None:
+        found.append(frozenset(name for name in access.where.get_var_names(isl.dim_type.param) if name))
+    return frozenset[str]().union(*found)
+
+
+# --------------------------------------------------------------------------------------------------
+# Raw accesses to access relations: which array each path leads to, and its subscripts in isl.
+# --------------------------------------------------------------------------------------------------
+
+
+def to_scop(
+    region: Region,
+    context: isl.Set,
+    parameters: Parameters,
+    site: Site,
+    live: frozenset[str],
+    inherited: tuple[Assumption, ...] = (),
+) -> Scop:
+    """The polyhedral model of a region; `live`: scalars whose value is needed after some loop that
+    changes them. Assumptions that linear subscripts rest on are left with the
+    loops around them."""
+    _drop_tracked_scalars(region, live)
+    groups = grouped(region)
+    names: dict[str, str] = {}
+    statements: list[ScopStatement] = []
+    accesses: list[Access] = []
+    plans = {key: plan_of(key, members, region, parameters, names) for key, members in groups.items()}
+    counts = dict.fromkeys(_LETTERS, 0)
+    limits = type_limits(region, parameters)
+    for number, raw in enumerate(region.statements):
+        name = f"{_LETTERS[raw.role]}{counts[raw.role]}"
+        counts[raw.role] += 1
+        domain = raw.domain.intersect_params(limits).set_tuple_name(name)
+        for k, iterator in enumerate(iterator_names(raw)):
+            domain = domain.set_dim_name(isl.dim_type.set, k, iterator)
+        loops = tuple(f.loop.ordinal for f in raw.frames)
+        statements.append(ScopStatement(name, domain, loops, raw.position, raw.guards, raw.site))
+        for access in raw.accesses:
+            plan = plans[key_of(access)]
+            accesses.append(access_of(number, name, domain, raw, access, plan, plans, parameters))
+    for frame in region.frames.values():
+        frame.obstacles += region.tainted[:1]
+    loops = {o: _loop(f) for o, f in sorted(region.frames.items())}
+    return Scop(
+        context,
+        loops,
+        tuple(statements),
+        tuple(accesses),
+        parameters.texts,
+        site,
+        frozenset(parameters.derived),
+        parameters.products,
+        frozenset(parameters.ties),
+        inherited,
+        defined_values(region, parameters),
+        parameters.addresses,
+        tuple(region.address_reads),
+    )
+
+
+_LETTERS = {"statement": "S", "test": "T", "join": "J"}
+
+
+def _loop(frame: Frame) -> ScopLoop:
+    return ScopLoop(
+        frame.loop.ordinal,
+        frame.dimension,
+        frame.shown,
+        frame.step,
+        isl.Set("{ [] }") if frame.domain is None else frame.domain,
+        tuple(frame.obstacles),
+        tuple(frame.assumptions),
+        frame.thread_bound,
+        tuple(frame.conditions),
+        tuple(frame.untaken),
+    )
+
+
+def _drop_tracked_scalars(region: Region, live: frozenset[str]) -> None:
+    """Remove scalars that are never read in the model, since each read has a closed form; they are memory
+    only if they are live-out of a loop."""
+    read = {a.path.base.name for s in region.statements for a in s.accesses if a.kind == "read"}
+    for statement in region.statements:
+        statement.accesses = [
+            a
+            for a in statement.accesses
+            if a.path.steps
+            or not isinstance(a.type, Integer)
+            or a.path.base.name in read
+            or a.path.base.name in live
+        ]
+    region.statements = [s for s in region.statements if s.accesses]

@@ -1,0 +1,351 @@
+"""Accesses of calls, by summaries of the callees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import islpy as isl
+
+from polylsp.analysis.scop.evaluation import declared_extents, value_of
+from polylsp.analysis.scop.paths import (
+    Path,
+    is_scalar_storage,
+    object_to_pointer_seen,
+    reached_by_address,
+    resolve_pointer,
+)
+from polylsp.analysis.scop.raw_accesses import CallRegion, RawAccess, Region
+from polylsp.analysis.scop.summaries import Calls, Summary, SummaryAccess, as_named_here
+from polylsp.analysis.scop.symbolic_value import ZERO, Poly
+from polylsp.analysis.scop.walk_scope import Scope
+from polylsp.analysis.scop.walk_state import ANYWHERE, At, Base, Member, Opaque, PointerValue, anything
+from polylsp.ir.effects import Effects, counts_iterations
+from polylsp.ir.program import (
+    AddressOf,
+    Binary,
+    Call,
+    Cast,
+    Constant,
+    Expr,
+    Field,
+    Index,
+    Integer,
+    Place,
+    Pointer,
+    Presumption,
+    Read,
+    Rejection,
+    Select,
+    Struct,
+    Type,
+    Unary,
+    Variable,
+    subexpressions,
+)
+from polylsp.ir.spelling import spell
+from polylsp.ir.verdict import Assumption
+from polylsp.poly.scop import ByCallee, Reached
+
+
+def is_known(call: Call, calls: Calls) -> bool:
+    """True if a call can be modelled: it is pure or passed over, or there is a matching summary."""
+    if call.pure or call.reads_memory or call.function in calls.passed_over - calls.refused.keys():
+        return True
+    summary = calls.of(call)
+    return summary is not None and len(summary.parameters) == len(call.arguments)
+
+
+def is_quiet(call: Call, calls: Calls) -> bool:
+    """True if a call writes nothing, by its summary."""
+    summary = calls.of(call)
+    known = summary is not None and all(access.kind == "read" for access in summary.accesses)
+    return call.pure or call.reads_memory or known
+
+
+def inlined(call: Call, calls: Calls) -> Expr | None:
+    """Value of a call whose callee only returns an expression of its parameters, as an expression of the
+    arguments; `None` for any other callee."""
+    summary = calls.of(call)
+    if summary is None or summary.returns is None or len(summary.parameters) != len(call.arguments):
+        return None
+    given = {v.name: a for v, a in zip(summary.parameters, call.arguments, strict=True)}
+    return _with_arguments(summary.returns, given)
+
+
+def _with_arguments(returned: Expr, given: Mapping[str, Expr]) -> Expr | None:
+    """An expression of numbers, with arguments in the place of parameters, and their members for those of
+    parameters."""
+    match returned:
+        case Constant():
+            return returned
+        case Read(place) if not place.steps and place.variable.name in given:
+            argument = given[place.variable.name]
+            fits = argument.type == returned.type
+            return argument if fits else Cast(argument, returned.type, argument.site)
+        case Read(place) if isinstance(argument := given.get(place.variable.name), (Read, AddressOf)):
+            # `(&p)->n` is `p.n`.
+            more = place.steps[1:] if isinstance(argument, AddressOf) else place.steps
+            of = argument.place
+            return Read(Place(of.variable, (*of.steps, *more), place.type, of.site))
+        case Unary(_, operand) | Cast(operand):
+            inner = _with_arguments(operand, given)
+            return None if inner is None else replace(returned, operand=inner)
+        case Binary(_, left, right):
+            first, second = _with_arguments(left, given), _with_arguments(right, given)
+            return None if first is None or second is None else replace(returned, left=first, right=second)
+        case Select(condition, then, otherwise):
+            parts = [_with_arguments(each, given) for each in (condition, then, otherwise)]
+            test, one, other = parts
+            if test is None or one is None or other is None:
+                return None
+            return replace(returned, condition=test, then=one, otherwise=other)
+        case _:
+            return None
+
+
+def with_calls(own: Effects, calls: Calls) -> Effects:
+    """The effects of statements, with the writes of callees through their arguments."""
+    places = [p for call in own.calls for p in _written_by(call, calls, own)]
+    return replace(own, places=(*own.places, *places)) if places else own
+
+
+def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
+    """The accesses of one call."""
+    summary = scope.calls.of(call)
+    if summary is None:
+        passed_over = call.function in scope.calls.passed_over
+        known = (read for read in _read_through(call, scope) if not isinstance(read, Opaque))
+        return list(known) if passed_over else _read_by_pure(call, scope)
+    for assumption in summary.assumptions:
+        scope.assume(assumption)
+    for presumed in summary.presumed:
+        _presume(call, presumed, summary, scope)
+    values = tuple(value_of(call.arguments[k], scope) for k in summary.integers)
+    known = tuple(v if isinstance(v, Poly) else None for v in values)
+    found = list(_counters_named(call, summary, scope))
+    for access in summary.accesses:
+        start = _start(call, access, scope)
+        if isinstance(start, Opaque):
+            scope.object_to(start)
+            continue
+        path = _path(start, access.shape[len(access.way) :])
+        elements: CallRegion | None = CallRegion(isl.Map(access.region), known)
+        exact = access.exact
+        if access.subscript is not None:
+            single = _single(path, access.subscript, call, summary, scope)
+            path, elements, exact = (single, None, exact) if single is not None else (path, elements, False)
+        if _is_own_storage(start):
+            _taint(start.base, access.kind, call, region)
+            if access.kind == "read":
+                object_to_pointer_seen(path, call.site, scope)
+            path, elements = _in_variable(path, access, call), None
+            always = not isl.Map(access.region).involves_dims(isl.dim_type.in_, 0, len(known))
+            exact = exact and "[]" not in path.shape and always
+        text = spell(_pointer(call, access)) if access.parameter >= 0 else access.variable.source_name
+        site = call.arguments[access.parameter].site if access.parameter >= 0 else call.site
+        made = RawAccess(
+            path, access.kind, site, access.type, path.base.variable, text, exact, access.update, elements
+        )
+        made.reached = _reached(call, access, path)
+        made.bytewise = access.bytewise
+        made.extents = declared_extents(path.base, path.steps, scope)
+        found.append(made)
+    return found
+
+
+def _presume(call: Call, presumed: Presumption, summary: Summary, scope: Scope) -> None:
+    """Rest on the callee's presumption about a branch, unless arguments decide it that count iterations, or
+    are constants. The `decided_by` of the presumption are variables of the caller from here on."""
+    given = {v.name: a for v, a in zip(summary.parameters, call.arguments, strict=True)}
+    behind: set[str] = set()
+    for name in presumed.decided_by:
+        argument = given[name]
+        value = value_of(argument, scope) if isinstance(argument.type, Integer) else None
+        known = isinstance(value, Poly)
+        if known and (value.as_constant is not None or value.symbols & {*scope.dimensions}):
+            scope.refuse(replace(presumed.otherwise, site=call.site))
+            return
+        if not known and scope.frames and counts_iterations(argument, scope.frames[0].loop):
+            scope.refuse(replace(presumed.otherwise, site=call.site))
+            return
+        behind |= {n.place.variable.name for n in subexpressions(argument) if isinstance(n, Read)}
+    otherwise = replace(presumed.otherwise, site=call.site)
+    decided_by = frozenset(behind)
+    here = replace(presumed, otherwise=otherwise, site=call.site, decided_by=decided_by, guard="")
+    scope.presume(here, in_callee=True)
+
+
+def _single(path: Path, subscript: Expr, call: Call, summary: Summary, scope: Scope) -> Path | None:
+    """The path to the one element at a subscript that the callee computes from its arguments."""
+    given = {v.name: a for v, a in zip(summary.parameters, call.arguments, strict=True)}
+    expression = _with_arguments(subscript, given)
+    first = path.steps[-1] if path.steps else None
+    if expression is None or not isinstance(first, At) or not isinstance(first.index, Poly):
+        return None
+    value = value_of(expression, scope)
+    if not isinstance(value, Poly):
+        return None
+    return replace(path, steps=(*path.steps[:-1], At(first.index + value)))
+
+
+def _in_variable(path: Path, access: SummaryAccess, call: Call) -> Path:
+    """The path from a variable that is no array: without the subscript of the pointer to it, and with any
+    element of arrays that are its members."""
+    steps = path.steps if access.parameter < 0 else path.steps[1:]
+    every = At(anything(call.site))
+    return replace(path, steps=tuple(every if isinstance(s, At) else s for s in steps))
+
+
+def _taint(base: Base, kind: str, call: Call, region: Region) -> None:
+    if kind == "write" and isinstance(base.variable.type, (Integer, Pointer)):
+        text = f"`{base.variable.source_name}` is changed by the call of `{call.function}`"
+        region.tainted.append(Rejection("pointer-arithmetic", call.site, text))
+
+
+def _read_by_pure(call: Call, scope: Scope) -> list[RawAccess]:
+    """Reads of a function that writes nothing: all that it can reach, which is the targets of its arguments,
+    and globals. Targets of other pointers are assumed not to be among it."""
+    for argument in call.arguments:
+        if isinstance(argument.type, Struct):
+            text = f"`{call.function}` may read what pointers in `{spell(argument)}` lead to"
+            scope.object_to(Opaque(ANYWHERE, Rejection("may-alias", argument.site, text)))
+    found: list[RawAccess] = []
+    for read in _read_through(call, scope):
+        if isinstance(read, Opaque):
+            scope.object_to(read)
+        else:
+            found.append(read)
+    found += _globals_read(call, scope)
+    for place in scope.effects.places:
+        variable = place.variable
+        if variable.storage in ("global", "static") and not isinstance(variable.type, Pointer):
+            path = Path(Base(variable.name, variable), ())
+            found.append(_named_by(call, path, place.type))
+        elif variable.storage != "local" or variable.escapes:
+            text = f"`{call.function}` does not read what `{variable.source_name}` points to"
+            scope.assume(Assumption("other", (call.function, variable.source_name), text))
+    return found
+
+
+def _read_through(call: Call, scope: Scope) -> Iterator[RawAccess | Opaque]:
+    """The reads through the pointers that are arguments of a call."""
+    for argument in call.arguments:
+        if not isinstance(argument.type, Pointer):
+            continue
+        start = resolve_pointer(argument, scope, value_of)
+        if isinstance(start, Opaque):
+            yield start
+            continue
+        every = () if _is_own_storage(start) else (At(anything(argument.site)),)
+        steps = (*start.steps[:-1], *every)
+        path = Path(start.base, steps, start.followed, taken=start.taken, loaded=bool(start.followed))
+        made = RawAccess(
+            path, "read", argument.site, argument.type.to, start.base.variable, spell(argument), False
+        )
+        made.reached = _by_argument(argument, path)
+        yield made
+
+
+def _globals_read(call: Call, scope: Scope) -> list[RawAccess]:
+    """The reads of numbers that are global variables, and that the nest changes."""
+    changed = [v for v in scope.effects.variables if v.name in scope.effects.scalars]
+    outside = [v for v in changed if v.storage in ("global", "static")]
+    return [
+        _named_by(call, Path(Base(v.name, v), ()), v.type)
+        for v in sorted(outside, key=lambda v: v.name)
+        if not isinstance(v.type, Pointer)
+    ]
+
+
+def _counters_named(call: Call, summary: Summary, scope: Scope) -> Iterator[RawAccess]:
+    """The reads of integers and pointers with static storage that the nest changes."""
+    for each in summary.counters:
+        variable = as_named_here(each, scope.effects.variables)
+        if variable.name in scope.effects.scalars:
+            yield _named_by(call, Path(Base(variable.name, variable), ()), variable.type, True)
+
+
+def _named_by(call: Call, path: Path, of_type: Type, certain: bool = False) -> RawAccess:
+    """The read of a global that a called function may name."""
+    variable, reached = path.base.variable, ByCallee(call.function, certain)
+    text = variable.source_name
+    return RawAccess(path, "read", call.site, of_type, variable, text, False, reached=reached)
+
+
+def _reached(call: Call, access: SummaryAccess, path: Path) -> Reached:
+    if access.parameter < 0:
+        return ByCallee(call.function)
+    return _by_argument(_pointer(call, access), path)
+
+
+def _by_argument(argument: Expr, path: Path) -> Reached:
+    """The address in an argument; an address that the argument itself takes is that of the copy."""
+    pointers = (n.place.variable for n in subexpressions(argument) if isinstance(n, Read))
+    return reached_by_address(
+        path, next((v for v in pointers if isinstance(v.type, Pointer)), path.base.variable)
+    )
+
+
+def _start(call: Call, access: SummaryAccess, scope: Scope) -> PointerValue | Opaque:
+    if access.parameter < 0:
+        variable = as_named_here(access.variable, scope.effects.variables)
+        return PointerValue(Base(variable.name, variable), ())
+    pointer = _pointer(call, access)
+    if access.way and pointer is call.arguments[access.parameter]:
+        text = f"where the pointers in `{spell(pointer)}` lead cannot be told"
+        return Opaque(ANYWHERE, Rejection("pointer-arithmetic", pointer.site, text, "give it a name"))
+    return resolve_pointer(pointer, scope, value_of)
+
+
+def _is_own_storage(start: PointerValue) -> bool:
+    """True if a pointer leads to the storage of a variable itself, and not through a pointer in it."""
+    return is_scalar_storage(start.base) and not start.followed
+
+
+def _pointer(call: Call, access: SummaryAccess) -> Expr:
+    """Pointer to the memory of an access: an argument, or a pointer found on the way from it, if the argument
+    is a variable, a part of one or the address of one."""
+    argument = call.arguments[access.parameter]
+    if not access.way or not isinstance(argument, (Read, AddressOf)):
+        return argument
+    way = tuple(_somewhere(call) if step == "[]" else Field(step[1:]) for step in access.way)
+    # `(&p)->x` is `p.x`.
+    more = way[1:] if isinstance(argument, AddressOf) else way
+    place = argument.place
+    return Read(Place(place.variable, (*place.steps, *more), Pointer(access.type), place.site))
+
+
+def _path(start: PointerValue, shape: tuple[str, ...]) -> Path:
+    """The path with the first subscript where the pointer points and zeros beyond."""
+    steps = start.steps
+    rest = shape[1:] if steps else shape
+    more = tuple(At(ZERO) if s == "[]" else Member(s[1:]) for s in rest)
+    loaded = bool(start.followed)
+    return Path(start.base, (*steps, *more), start.followed, taken=start.taken, loaded=loaded)
+
+
+def _written_by(call: Call, calls: Calls, own: Effects) -> Iterator[Place]:
+    summary = calls.of(call)
+    for access in summary.accesses if summary is not None else ():
+        if access.kind != "write":
+            continue
+        if access.parameter < 0:
+            variable = as_named_here(access.variable, own.variables)
+            yield Place(variable, (_somewhere(call),), access.type, call.site)
+            continue
+        for variable, steps in _roots(_pointer(call, access)):
+            yield Place(variable, (*steps, _somewhere(call)), access.type, call.site)
+
+
+def _somewhere(call: Call) -> Index:
+    return Index(Constant(0, Integer(32, True), call.site))
+
+
+def _roots(argument: Expr) -> Iterator[tuple[Variable, tuple[Index | Field, ...]]]:
+    """The variables from which a pointer argument is computed."""
+    for node in subexpressions(argument):
+        if isinstance(node, (AddressOf, Read)) and (
+            isinstance(node, AddressOf) or isinstance(node.type, Pointer)
+        ):
+            yield node.place.variable, node.place.steps

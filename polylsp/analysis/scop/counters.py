@@ -1,0 +1,161 @@
+"""Induction variables: the counter of a loop's iterations, and the increments of others in each round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from polylsp.analysis.scop.evaluation import value_of
+from polylsp.analysis.scop.symbolic_value import ZERO, Poly, extremum, is_affine
+from polylsp.analysis.scop.walk_scope import Scope
+from polylsp.analysis.scop.walk_state import At, Opaque, PointerValue, Value
+from polylsp.ir.effects import walk
+from polylsp.ir.induction import Step, own_jumps, steps
+from polylsp.ir.program import (
+    Assign,
+    Binary,
+    Block,
+    If,
+    Integer,
+    Loop,
+    Pointer,
+    Read,
+    Rejection,
+    Site,
+    Variable,
+    subexpressions,
+)
+
+
+@dataclass(frozen=True)
+class Counter:
+    """The variable that counts: where it starts, its step, and how much of that step happens with
+    the loop's test, before the body."""
+
+    variable: Variable | None
+    start: Poly
+    step: int
+    early: int
+
+
+def changed_variables(loop: Loop) -> dict[str, Variable]:
+    """The integer and pointer variables that the loop assigns, by unique name."""
+    found = {
+        s.target.variable.name: s.target.variable
+        for s in walk(loop)
+        if isinstance(s, Assign) and not s.target.steps
+    }
+    return {n: v for n, v in found.items() if isinstance(v.type, (Integer, Pointer))}
+
+
+def amounts_of(loop: Loop, scope: Scope, changed: Mapping[str, Variable]) -> dict[str, tuple[Poly, Poly]]:
+    """For each variable that changes by the same amount each round: that amount, and the part of
+    it that happens with the loop's test."""
+    before = scope.environment
+    scope.environment = dict(before)
+    for name, variable in changed.items():
+        scope.environment[name] = varying(variable, len(scope.frames) + 1, loop.site)
+    result: dict[str, tuple[Poly, Poly]] = {}
+    for name, parts in steps(loop).items():
+        if parts is None or name not in changed:
+            continue
+        amounts = [(p, amount_of(p, scope)) for p in parts]
+        if all(a is not None for _, a in amounts):
+            total = sum((a for _, a in amounts if a is not None), ZERO)
+            early = sum((a for p, a in amounts if a is not None and p.in_prologue), ZERO)
+            result[name] = (total, early)
+    scope.environment = before
+    return result
+
+
+def amount_of(step: Step, scope: Scope) -> Poly | None:
+    """Sum that a step adds in one round; `None` where it is undetermined."""
+    value = value_of(step.amount, scope)
+    if not isinstance(value, Poly):
+        return None
+    total = value * step.sign
+    for inner, start in step.inner:
+        trips = _trips(inner, start, scope)
+        if trips is None:
+            return None
+        total = total * trips
+    return total
+
+
+def _trips(loop: Loop, start: object, scope: Scope) -> Poly | None:
+    """Trip count of an inner loop `for (j = a; j < b; j++)`; `None` where its bounds are undetermined."""
+    condition = loop.condition
+    if not isinstance(condition, Binary) or not isinstance(condition.left, Read) or start is None:
+        return None
+    if loop.post_test or loop.prologue.statements or any(own_jumps(loop.body)):
+        return None
+    variable = condition.left.place.variable
+    found = steps(loop).get(variable.name)
+    if not found or len(found) != 1:
+        return None
+    step = amount_of(found[0], scope)
+    first, last = value_of(start, scope), value_of(condition.right, scope)  # type: ignore[arg-type]
+    if step is None or not isinstance(first, Poly) or not isinstance(last, Poly):
+        return None
+    difference = {"<": last - first, "<=": last - first + 1, ">": first - last, ">=": first - last + 1}
+    wanted = 1 if condition.operator in ("<", "<=") else -1
+    if condition.operator not in difference or step.as_constant != wanted:
+        return None
+    count = difference[condition.operator]
+    return count if scope.never_negative(count) else extremum("max", ZERO, count)
+
+
+def counter_of(
+    loop: Loop, scope: Scope, changed: Mapping[str, Variable], amounts: Mapping[str, tuple[Poly, Poly]]
+) -> Counter:
+    """The counter of a loop: the variable of its header, or one that its tests read."""
+    named = [v for v in changed.values() if v.source_name == loop.iterator]
+    for variable in (*named, *_in_conditions(loop, changed)):
+        step, early = amounts.get(variable.name, (ZERO, ZERO))
+        start = scope.environment.get(variable.name)
+        constant, advance = step.as_constant, early.as_constant
+        start = index_of(start)
+        if start is None or not is_affine(start, frozenset(scope.dimensions)):
+            continue
+        if constant and advance is not None:
+            early_part = 0 if loop.post_test else advance
+            return Counter(variable, start + early_part, constant, early_part)
+    return Counter(None, ZERO, 1, 0)
+
+
+def _in_conditions(loop: Loop, changed: Mapping[str, Variable]) -> list[Variable]:
+    tests = [s.condition for s in walk(loop.body) if isinstance(s, If) and any(own_jumps(Block((s,))))]
+    tests = tests if loop.condition is None else [loop.condition, *tests]
+    return [
+        n.place.variable
+        for test in tests
+        for n in subexpressions(test)
+        if isinstance(n, Read) and not n.place.steps and n.place.variable.name in changed
+    ]
+
+
+def index_of(value: Value | None) -> Poly | None:
+    """An integer, or how far a pointer points into its array."""
+    if isinstance(value, PointerValue):
+        last = value.steps[-1]
+        return last.index if isinstance(last, At) and isinstance(last.index, Poly) else None
+    return value if isinstance(value, Poly) else None
+
+
+def with_index(value: Value, index: Poly) -> Value:
+    """The integer, or the pointer moved within its array."""
+    if isinstance(value, PointerValue):
+        return replace(value, steps=(*value.steps[:-1], At(index)))
+    return index
+
+
+def varying(variable: Variable, depth: int, site: Site) -> Opaque:
+    """Unknown value of a variable that a loop changes."""
+    text = f"`{variable.source_name}` changes in this loop in a way that cannot be followed"
+    code = "pointer-arithmetic" if isinstance(variable.type, Pointer) else "data-dependent-value"
+    return Opaque(depth, Rejection(code, site, text))
+
+
+def is_unsigned(variable: Variable | None) -> bool:
+    """True if the variable exists, and its arithmetic wraps around."""
+    return variable is not None and isinstance(variable.type, Integer) and not variable.type.signed

@@ -1,0 +1,556 @@
+"""Evaluation of expressions to symbolic values and of conditions to formulas.
+
+Unknown values are `Opaque`. Integer conversions that cannot preserve every value wrap around, or
+assume that the value fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polylsp.analysis.scop.paths import invariant_place, is_written, no_overlap, resolve, resolve_pointer
+from polylsp.analysis.scop.symbolic_value import (
+    FALSE,
+    ONE,
+    TRUE,
+    ZERO,
+    AllOf,
+    AnyOf,
+    Compare,
+    Condition,
+    NotAffineError,
+    Poly,
+    choice,
+    extremum,
+    floor_div,
+    is_affine,
+    negate,
+)
+from polylsp.analysis.scop.walk_scope import Scope, element_of, may_touch
+from polylsp.analysis.scop.walk_state import At, Base, Entry, Member, Opaque, PointerValue, Value
+from polylsp.ir.program import (
+    AddressOf,
+    Array,
+    Binary,
+    Call,
+    Cast,
+    Constant,
+    Expr,
+    Field,
+    Index,
+    Integer,
+    Invariant,
+    Pointer,
+    Read,
+    Rejection,
+    Select,
+    Type,
+    Unary,
+    Variable,
+    subexpressions,
+)
+from polylsp.ir.spelling import spell, spell_value
+from polylsp.ir.verdict import Assumption
+
+# --------------------------------------------------------------------------------------------------
+# Conversions between integer types that cannot hold every value: wrap-around, and assumptions that
+# values fit.
+# --------------------------------------------------------------------------------------------------
+
+
+def wrapped(value: Poly, expression: Expr, scope: Scope) -> Poly:
+    """`value` as its type holds it: unsigned arithmetic is modulo a power of two. Values below
+    zero are wrapped exactly; that none is too large is assumed where it can't be shown."""
+    of_type = expression.type
+    assert isinstance(of_type, Integer)
+    if of_type.signed:
+        return value
+    size = 1 << of_type.bits
+    constant = value.as_constant
+    if constant is not None:
+        return Poly.constant(constant % size)
+    if not is_affine(value, frozenset(scope.dimensions)):
+        return _assumed_to_fit(value, expression, of_type, scope)
+    if value.symbols.isdisjoint(scope.dimensions) and isinstance(expression, Cast):
+        return value if scope.never_negative(value) else converted(value, expression, scope)
+    value = _unwrapped_above(value, expression, of_type, scope)
+    if scope.never_negative(value):
+        return value
+    scope.parameters.wrapping = True
+    return choice(Compare(">=", value), value, value + size)
+
+
+def _unwrapped_above(value: Poly, expression: Expr, of_type: Integer, scope: Scope) -> Poly:
+    """`value` wrapped into the type's range, or assumed to be within it. An object has less than 2**63 bytes,
+    so 64-bit values are taken to be within range unless they surely are not."""
+    size = 1 << of_type.bits
+    if _stays_below(value, size, scope):
+        return value
+    if _stays_below(value, 2 * size, scope):
+        return choice(Compare(">=", value - size), value - size, value)
+    if always_too_large(value, size, scope):
+        return value - floor_div(value, size) * size
+    return _assumed_to_fit(value, expression, of_type, scope)
+
+
+def _assumed_to_fit(value: Poly, expression: Expr, of_type: Integer, scope: Scope) -> Poly:
+    """`value` itself, on the assumption that it fits; an unknown value where no loop is there to carry that
+    assumption."""
+    if of_type.bits < 64 and not scope.frames:
+        return scope.parameters.computed(("wrapped", value, of_type), spell_value(expression), of_type)
+    if of_type.bits < 64:
+        scope.assume(that_it_fits(expression, of_type))
+    return value
+
+
+def always_too_large(value: Poly, size: int, scope: Scope) -> bool:
+    """True if some iteration exceeds the type for all parameter values: then the assumption of the opposite
+    would be false."""
+    beyond = scope.active.intersect(scope.set_of(Compare(">=", value - size)))
+    return not beyond.is_empty() and bool(scope.active.params().is_subset(beyond.params()))
+
+
+def converted(value: Poly, expression: Expr, scope: Scope) -> Poly:
+    """Converted value that is fixed in the nest: a separate parameter, tied to the value where both are
+    used."""
+    assert isinstance(expression.type, Integer)
+    result = scope.parameters.symbol(
+        ("converted", value, expression.type), spell_value(expression), expression.type
+    )
+    scope.parameters.ties[next(iter(result.symbols))] = (value, expression.type.bits, expression.type.signed)
+    return result
+
+
+def _stays_below(value: Poly, size: int, scope: Scope) -> bool:
+    """True if `value < size`, given that unsigned parameters are within the range of their type."""
+    limits: list[Condition] = []
+    known = {name for name in scope.active.get_var_names(isl.dim_type.param) if name}
+    for name in sorted(value.symbols | known):
+        of_type = scope.parameters.types.get(name)
+        if isinstance(of_type, Integer):
+            symbol = scope.parameters.symbol_named(name)
+            limits.append(Compare(">=", -symbol + ((1 << (of_type.bits - of_type.signed)) - 1)))
+            limits += [] if of_type.signed else [Compare(">=", symbol)]
+    limits += _iterator_limits(value, scope)
+    try:
+        too_large = scope.active.intersect(scope.set_of(AllOf((*limits, Compare(">=", value - size)))))
+    except Exception:
+        return False
+    return bool(too_large.is_empty())
+
+
+def _iterator_limits(value: Poly, scope: Scope) -> list[Condition]:
+    """Limits of iterators of an integer type, by the range of that type."""
+    bits = [(f.dimension, t) for f in scope.frames if isinstance(t := scope.types.get(f.dimension), Integer)]
+    named = [(name, t) for name, t in bits if name in value.symbols]
+    return [
+        Compare(">=", scope.parameters.symbol_named(n) * -1 + ((1 << (t.bits - t.signed)) - 1))
+        for n, t in named
+    ]
+
+
+def that_it_fits(expression: Expr, of_type: Integer) -> Assumption:
+    """The assumption that a type can hold the value of an expression."""
+    text = spell(expression)
+    kind = f"{'' if of_type.signed else 'unsigned '}{of_type.bits}-bit integer"
+    article = "an" if kind[0] in "u8" else "a"
+    return Assumption("no-wrap", (text,), f"`{text}` fits in {article} {kind}")
+
+
+# --------------------------------------------------------------------------------------------------
+# Expressions to symbolic values, and conditions to formulas, at a point of the walk.
+# --------------------------------------------------------------------------------------------------
+
+
+def value_of(expression: Expr, scope: Scope) -> Value:
+    """Symbolic value of an integer or pointer expression at this point; `Opaque` where it is unknown."""
+    if isinstance(expression.type, Pointer):
+        return resolve_pointer(expression, scope, value_of)
+    if not isinstance(expression.type, Integer):
+        return _opaque(expression, scope)
+    try:
+        value = _structural(expression, scope)
+    except NotAffineError:
+        return _opaque(expression, scope)
+    if isinstance(value, Poly) and value.cases <= scope.detail.cases:
+        return value
+    fixed = _parameter(expression, scope)
+    if fixed is None and isinstance(value, Opaque) and _keeps_value(expression):
+        return value
+    return fixed or _as_opaque(value, expression, scope)
+
+
+def _keeps_value(expression: Expr) -> bool:
+    """True for a variable or an element, also converted to a type that has all of its values."""
+    while isinstance(expression, Cast):
+        to, of = expression.type, expression.operand.type
+        if not isinstance(to, Integer) or not isinstance(of, Integer):
+            return False
+        wider = to.bits > of.bits and (to.signed or not of.signed)
+        if not wider and (to.bits, to.signed) != (of.bits, of.signed):
+            return False
+        expression = expression.operand
+    return isinstance(expression, Read)
+
+
+def declared_extents(
+    base: Base, steps: tuple[Index | Field | At | Member, ...], scope: Scope
+) -> tuple[Poly | None, ...]:
+    """Declared extents of the dimensions that a path goes through, `None` where not fixed; the steps are
+    those of the source or, where it names another pointer, evaluated ones."""
+    found: list[Poly | None] = []
+    of_type: Type | None = base.variable.type if base.name == base.variable.name and not base.fresh else None
+    for number, step in enumerate(steps):
+        if isinstance(step, (Field, Member)):
+            of_type = step.type if isinstance(step, Field) else None
+            continue
+        extent = of_type.extent if isinstance(of_type, Array) else None
+        size = value_of(extent, scope) if extent is not None else None
+        fixed = isinstance(size, Poly) and size.symbols.isdisjoint(scope.dimensions)
+        if number > 0 and isinstance(steps[number - 1], (Field, Member)) and size in (ZERO, ONE):
+            # An old spelling of a last member that has as many elements as were allocated.
+            fixed = False
+        found.append(size if isinstance(size, Poly) and fixed else None)
+        of_type = element_of(of_type)
+    return tuple(found)
+
+
+def condition_of(expression: Expr, scope: Scope) -> tuple[Condition, Opaque | None]:
+    """Condition under which `expression` is true, as far as it is affine; and the unknown remainder, if there
+    is one."""
+    match expression:
+        case Binary("&&", left, right):
+            return _both(condition_of(left, scope), condition_of(right, scope))
+        case Binary("||" | "&&" | "<" | "<=" | ">" | ">=" | "==" | "!=") | Unary("!") | Constant():
+            exact = _exact(expression, scope)
+        case Cast(operand, Integer()) if isinstance(operand.type, Integer):
+            return condition_of(operand, scope)
+        case _:
+            exact = _truth(expression, scope)
+    if isinstance(exact, Opaque):
+        return TRUE, exact
+    return exact, None
+
+
+def _both(
+    left: tuple[Condition, Opaque | None], right: tuple[Condition, Opaque | None]
+) -> tuple[Condition, Opaque | None]:
+    return AllOf((left[0], right[0])), left[1] or right[1]
+
+
+def _exact(expression: Expr, scope: Scope) -> Condition | Opaque:
+    """The condition, if all of it is affine."""
+    match expression:
+        case Binary("&&" | "||" as operator, left, right):
+            parts = (_exact(left, scope), _exact(right, scope))
+            for part in parts:
+                if isinstance(part, Opaque):
+                    return _truth_parameter(expression, scope) or part
+            kept = tuple(p for p in parts if not isinstance(p, Opaque))
+            return AllOf(kept) if operator == "&&" else AnyOf(kept)
+        case Unary("!", operand):
+            inner = _exact(operand, scope)
+            return inner if isinstance(inner, Opaque) else negate(inner)
+        case Binary("<" | "<=" | ">" | ">=" | "==" | "!=" as operator, left, right):
+            return _comparison(expression, operator, left, right, scope)
+        case _:
+            return _truth(expression, scope)
+
+
+def _comparison(whole: Expr, operator: str, left: Expr, right: Expr, scope: Scope) -> Condition | Opaque:
+    if isinstance(left.type, Pointer) and isinstance(right.type, Pointer):
+        offsets = _same_array(value_of(left, scope), value_of(right, scope))
+        if offsets is not None:
+            return compare(operator, *offsets)
+    if isinstance(left.type, Integer) and isinstance(right.type, Integer):
+        a, b = value_of(left, scope), value_of(right, scope)
+        if isinstance(a, Poly) and isinstance(b, Poly):
+            return compare(operator, a, b)
+        known = _truth_parameter(whole, scope)
+        return known or (
+            a if isinstance(a, Opaque) else b if isinstance(b, Opaque) else _opaque(whole, scope)
+        )
+    return _truth_parameter(whole, scope) or _opaque(whole, scope)
+
+
+def _same_array(left: Value, right: Value) -> tuple[Poly, Poly] | None:
+    """The subscripts of two pointers into one array."""
+    if not isinstance(left, PointerValue) or not isinstance(right, PointerValue):
+        return None
+    if (left.base, left.steps[:-1]) != (right.base, right.steps[:-1]):
+        return None
+    a, b = left.steps[-1], right.steps[-1]
+    if isinstance(a, At) and isinstance(b, At) and isinstance(a.index, Poly) and isinstance(b.index, Poly):
+        return a.index, b.index
+    return None
+
+
+def compare(operator: str, left: Poly, right: Poly) -> Condition:
+    """`left operator right` as a condition; constants are folded."""
+    table = {
+        "<": (">=", right - left - 1),
+        "<=": (">=", right - left),
+        ">": (">=", left - right - 1),
+        ">=": (">=", left - right),
+        "==": ("==", left - right),
+        "!=": ("!=", left - right),
+    }
+    kind, value = table[operator]
+    constant = value.as_constant
+    if constant is not None:
+        holds = {">=": constant >= 0, "==": constant == 0, "!=": constant != 0}[kind]
+        return TRUE if holds else FALSE
+    return Compare(kind, value)  # type: ignore[arg-type]
+
+
+def _truth(expression: Expr, scope: Scope) -> Condition | Opaque:
+    """Condition that a value is not zero."""
+    if isinstance(expression, Constant):
+        return TRUE if expression.value else FALSE
+    if isinstance(expression.type, Integer):
+        value = value_of(expression, scope)
+        return compare("!=", value, ZERO) if isinstance(value, Poly) else _as_opaque(value, expression, scope)
+    return _truth_parameter(expression, scope) or _opaque(expression, scope)
+
+
+def _truth_parameter(expression: Expr, scope: Scope) -> Condition | None:
+    """A condition that never changes while the nest runs: a parameter that is zero or not."""
+    symbol = _parameter(expression, scope)
+    return None if symbol is None else Compare("!=", symbol)
+
+
+def _structural(expression: Expr, scope: Scope) -> Value:
+    match expression:
+        case Constant(value):
+            return Poly.constant(int(value))
+        case Read(place):
+            return _read(expression, scope) if place.steps else _scalar(expression, place.variable, scope)
+        case Unary(operator, operand):
+            return _unary(expression, operator, operand, scope)
+        case Binary():
+            return _binary(expression, scope)
+        case Select(condition, then, otherwise):
+            return _select(expression, condition, then, otherwise, scope)
+        case Cast(operand, Integer() as to):
+            return _cast(expression, operand, to, scope)
+        case Call("abs" | "labs" | "llabs", (argument,)):
+            value = value_of(argument, scope)
+            return extremum("max", value, -value) if isinstance(value, Poly) else value
+        case Call():
+            return _called(expression, scope)
+        case Invariant() | AddressOf() | Cast():
+            return _opaque(expression, scope)
+
+
+def _called(call: Call, scope: Scope) -> Value:
+    """The value of a call of a function that only returns an expression of its parameters."""
+    summary = scope.calls.of(call)
+    if summary is None or summary.returns is None or len(summary.parameters) != len(call.arguments):
+        return _opaque(call, scope)
+    values = [value_of(a, scope) for a in call.arguments]
+    own, shared = scope.environment, _shared(summary.returns, summary.parameters, scope)
+    if shared is None:
+        return _opaque(call, scope)
+    given = {v.name: x for v, x in zip(summary.parameters, values, strict=True)}
+    scope.environment = {name: own[name] for name in shared if name in own} | given
+    value = value_of(summary.returns, scope)
+    scope.environment = own
+    return value if isinstance(value, Poly) else _opaque(call, scope)
+
+
+def _shared(returned: Expr, parameters: tuple[Variable, ...], scope: Scope) -> frozenset[str] | None:
+    """The names of the variables of the file that another function's value is computed of, as far as the
+    caller names them too; `None` where it does so by another name."""
+    read = {node.place.variable for node in subexpressions(returned) if isinstance(node, Read)}
+    outer = read - set(parameters)
+    known = {v for v in scope.effects.variables if v.storage not in ("local", "parameter")}
+    renamed = {v.source_name for v in outer - known} & {v.source_name for v in known}
+    return None if renamed else frozenset(v.name for v in outer & known)
+
+
+def _scalar(expression: Expr, variable: Variable, scope: Scope) -> Value:
+    if variable.storage != "local" or variable.escapes:
+        _assume_untouched(variable, expression.type, scope)
+    value = scope.environment.get(variable.name)
+    if value is None:
+        return entry_value(variable, scope)
+    if isinstance(value, Opaque) and value.depth == 0:
+        return scope.parameters.computed((variable.name, value), variable.source_name, variable.type)
+    return value
+
+
+def entry_value(variable: Variable, scope: Scope) -> Poly:
+    """Parameter for the value of an integer variable at function entry. A variable that is assigned leaves
+    its plain name to a loop's dimension."""
+    name = variable.source_name
+    stem = f"{name}0" if variable.name in scope.effects.scalars else name
+    return scope.parameters.symbol(("entry", variable.name), name, variable.type, stem)
+
+
+def _assume_untouched(variable: Variable, of_type: Type, scope: Scope) -> None:
+    """A variable that some pointer could reach keeps its value only if that pointer does not."""
+    if variable.storage == "parameter" and not variable.escapes:
+        return
+    writer = may_touch(variable, of_type, scope.effects)
+    if writer is not None:
+        scope.assume(no_overlap(writer, variable.source_name))
+
+
+def _read(expression: Read, scope: Scope) -> Value:
+    """Unknown value of an element, with the element where the nest does not write it."""
+    unknown, place = _opaque(expression, scope), expression.place
+    whole = place.variable.name in scope.effects.scalars and not isinstance(place.variable.type, Pointer)
+    if not scope.frames or whole or is_written(place, scope):
+        return unknown
+    path = resolve(place, scope, value_of)
+    if isinstance(path, Opaque):
+        return unknown
+    subscripts = tuple(s for s in path.subscripts if isinstance(s, Poly))
+    if len(subscripts) < len(path.subscripts) or path.loose:
+        return unknown
+    return replace(unknown, entry=Entry(path.base.name, path.shape, subscripts))
+
+
+def _unary(expression: Expr, operator: str, operand: Expr, scope: Scope) -> Value:
+    if operator == "!":
+        condition = _exact(operand, scope)
+        return condition if isinstance(condition, Opaque) else choice(condition, ZERO, ONE)
+    value = value_of(operand, scope)
+    if not isinstance(value, Poly):
+        return _as_opaque(value, expression, scope)
+    return wrapped(-value if operator == "-" else -value - 1, expression, scope)
+
+
+def _binary(expression: Binary, scope: Scope) -> Value:
+    operator = expression.operator
+    if operator in ("<", "<=", ">", ">=", "==", "!=", "&&", "||"):
+        condition = _exact(expression, scope)
+        return condition if isinstance(condition, Opaque) else choice(condition, ONE, ZERO)
+    left, right = value_of(expression.left, scope), value_of(expression.right, scope)
+    if not isinstance(left, Poly) or not isinstance(right, Poly):
+        return _as_opaque(left if not isinstance(left, Poly) else right, expression, scope)
+    result = _arithmetic(expression, left, right, scope)
+    return _opaque(expression, scope) if result is None else wrapped(result, expression, scope)
+
+
+def _arithmetic(expression: Binary, left: Poly, right: Poly, scope: Scope) -> Poly | None:
+    constant = right.as_constant
+    match expression.operator:
+        case "+":
+            return left + right
+        case "-":
+            return left - right
+        case "*":
+            return left * right
+        case "min" | "max" as kind:
+            return extremum(kind, left, right)
+        case "<<" if constant is not None and 0 <= constant < 63:
+            return left * (1 << constant)
+        case ">>" if constant is not None and 0 <= constant < 63:
+            return floor_div(left, 1 << constant)
+        case "&" if constant is not None and constant >= 0 and (constant & (constant + 1)) == 0:
+            return left - floor_div(left, constant + 1) * (constant + 1)
+        case "/" if constant:
+            return _quotient(left, constant, expression.floors, scope)
+        case "%" if constant:
+            return left - _quotient(left, abs(constant), expression.floors, scope) * abs(constant)
+        case _:
+            return None
+
+
+def _quotient(left: Poly, divisor: int, floors: bool, scope: Scope) -> Poly:
+    """Integer division by a constant: towards zero, or down if `floors`."""
+    if divisor < 0:
+        left, divisor = -left, -divisor
+    if floors or scope.never_negative(left):
+        return floor_div(left, divisor)
+    return choice(Compare(">=", left), floor_div(left, divisor), -floor_div(-left, divisor))
+
+
+def _select(expression: Expr, condition: Expr, then: Expr, otherwise: Expr, scope: Scope) -> Value:
+    test = _exact(condition, scope)
+    a, b = value_of(then, scope), value_of(otherwise, scope)
+    for part in (test, a, b):
+        if isinstance(part, (Opaque, PointerValue)):
+            return _as_opaque(part, expression, scope)
+    assert not isinstance(test, Opaque) and isinstance(a, Poly) and isinstance(b, Poly)
+    return choice(test, a, b)
+
+
+def _cast(expression: Expr, operand: Expr, to: Integer, scope: Scope) -> Value:
+    if not isinstance(operand.type, Integer):
+        return _opaque(expression, scope)
+    value = value_of(operand, scope)
+    if not isinstance(value, Poly):
+        kept = isinstance(value, Opaque) and _keeps_value(expression)
+        return value if kept else _as_opaque(value, expression, scope)
+    if not to.signed:
+        return wrapped(value, expression, scope)
+    source = operand.type
+    if source.bits < to.bits or (source.bits == to.bits and source.signed):
+        return value
+    constant, half = value.as_constant, 1 << (to.bits - 1)
+    if constant is not None:
+        return Poly.constant((constant + half) % (2 * half) - half)
+    if value.symbols.isdisjoint(scope.dimensions):
+        return converted(value, expression, scope)
+    below = Compare(">=", -value + (half - 1))
+    inside = AllOf((below, Compare(">=", value + half))) if source.signed else below
+    if scope.always(inside):
+        return value
+    if source.bits == to.bits and always_too_large(value, half, scope):
+        return choice(below, value, value - 2 * half)
+    scope.assume(that_it_fits(expression, to))
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """The identity of a value that never changes while the nest runs, but may between two of them."""
+
+    shape: Hashable
+    epoch: int
+
+
+def _parameter(expression: Expr, scope: Scope) -> Poly | None:
+    """The parameter that stands for an expression whose leaves never change in the nest."""
+    if isinstance(expression, Constant):
+        return None
+    leaves: list[Hashable] = []
+    for node in subexpressions(expression):
+        match node:
+            case Read(place):
+                key = invariant_place(place, scope, value_of)
+                if key is None:
+                    return None
+                leaves.append(key)
+            case AddressOf():
+                return None
+            case Call(_, _, pure):
+                if not pure:
+                    return None
+            case _:
+                pass
+    text = spell_value(expression)
+    key = _Key((text, tuple(leaves)), scope.parameters.epoch)
+    return scope.parameters.symbol(key, text, expression.type)
+
+
+def _opaque(expression: Expr, scope: Scope) -> Opaque:
+    """Unknown value, varying in all loops around."""
+    text = spell(expression)
+    return Opaque(
+        len(scope.frames),
+        Rejection(
+            "data-dependent-value",
+            expression.site,
+            f"the value of `{text}` is only known when the program runs",
+        ),
+    )
+
+
+def _as_opaque(value: object, expression: Expr, scope: Scope) -> Opaque:
+    return value.changed() if isinstance(value, Opaque) else _opaque(expression, scope)

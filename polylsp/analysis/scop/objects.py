@@ -1,0 +1,343 @@
+"""Memory objects of a region: grouping and layout of accesses, and alias assumptions.
+
+Accesses with the same base and shape form one object. Memories that may overlap under C's aliasing
+rules lead to assumptions that they are distinct.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polylsp.analysis.scop.delinearisation import (
+    FLAT,
+    Layout,
+    Needed,
+    best_split,
+    iterator_names,
+    layout_of,
+    rows_meet,
+)
+from polylsp.analysis.scop.paths import path_text
+from polylsp.analysis.scop.raw_accesses import RawAccess, RawStatement, Region
+from polylsp.analysis.scop.symbolic_value import ZERO, AllOf, Compare, Poly, Symbol, is_affine
+from polylsp.analysis.scop.walk_scope import may_alias_types, set_of
+from polylsp.analysis.scop.walk_state import At, Base, Member, Parameters, anything, readable
+from polylsp.ir.program import Array, OtherType, Pointer, Struct, Variable
+from polylsp.ir.verdict import Assumption
+from polylsp.poly.scop import BoundCondition, Memory, Polynomial
+
+# --------------------------------------------------------------------------------------------------
+# Objects to which the accesses of a region lead, and the mapping of their subscripts to dimensions.
+# --------------------------------------------------------------------------------------------------
+
+
+Key = tuple[str, tuple[str, ...]]
+Members = list[tuple[RawStatement, RawAccess]]
+
+
+def grouped(region: Region) -> dict[Key, Members]:
+    """Accesses by object: same base, same shape. An access of a whole structure counts as one of each
+    of its parts that are named elsewhere; to read one is not to follow the pointers in it."""
+    shapes: dict[str, dict[tuple[str, ...], int]] = defaultdict(dict)
+    for statement in region.statements:
+        for access in statement.accesses:
+            last = max(access.path.followed, default=-1)
+            known = shapes[access.path.base.name]
+            known[access.path.shape] = max(last, known.get(access.path.shape, -1))
+    groups: dict[Key, Members] = {}
+    for statement in region.statements:
+        statement.accesses = [
+            part for access in statement.accesses for part in _parts(access, shapes[access.path.base.name])
+        ]
+        for access in statement.accesses:
+            groups.setdefault(key_of(access), []).append((statement, access))
+    # What pointers in memory lead to has the name before the pointers themselves.
+    return dict(sorted(groups.items(), key=lambda each: isinstance(each[1][0][1].type, Pointer)))
+
+
+def _parts(access: RawAccess, known: dict[tuple[str, ...], int]) -> list[RawAccess]:
+    """The access itself, or one of each longer path that others of its object take. `known` maps each shape
+    to the number of steps after which it follows its last pointer."""
+    own = access.path.shape
+    shapes = {s for s, last in known.items() if access.kind == "write" or last < len(own)}
+    longer = [s for s in shapes if _is_prefix(own, s) and not any(_is_prefix(s, other) for other in shapes)]
+    if not longer:
+        return [access]
+    every = At(anything(access.site))
+    found: list[RawAccess] = []
+    for shape in sorted(longer):
+        rest = shape[len(own) :]
+        steps = tuple(every if s == "[]" else Member(s[1:]) for s in rest)
+        path = replace(access.path, steps=(*access.path.steps, *steps))
+        found.append(replace(access, path=path, exact=access.exact and "[]" not in rest, region=None))
+    return found
+
+
+def key_of(access: RawAccess) -> Key:
+    """Identity of the object of an access."""
+    return access.path.base.name, access.path.shape
+
+
+def _is_prefix(shorter: tuple[str, ...], longer: tuple[str, ...]) -> bool:
+    return len(shorter) < len(longer) and longer[: len(shorter)] == shorter
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Layout of the accesses of one object: `layouts` has one entry for each subscript of the path, `None`
+    where the dimensions are undetermined (any element may be accessed); `parts` the subscripts that one
+    subscript (its number) of one access (its identity) stands for."""
+
+    memory: Memory
+    shape: tuple[str, ...]
+    layouts: tuple[Layout | None, ...]
+    parts: dict[tuple[int, int], tuple[Poly, ...]]
+
+
+def plan_of(
+    key: Key, members: Members, region: Region, parameters: Parameters, names: dict[str, str]
+) -> Plan:
+    """Layout of all accesses of one object; `names` are the isl names given so far."""
+    base_name, shape = key
+    first = members[0][1]
+    base = first.path.base
+    parts: dict[tuple[int, int], tuple[Poly, ...]] = {}
+    path = path_text(base, shape)
+    name = _unique(path, f"{base_name} {shape}", names)
+    layouts: tuple[Layout | None, ...] = (None,) * shape.count("[]")
+    if _agree(members):
+        layouts = tuple(_layout(k, name, members, parameters, parts) for k in range(len(layouts)))
+    scoped = region.declared.get(base.name, 0) if not base.fresh else 0
+    scoped = min(scoped, *(len(s.frames) for s, _ in members)) if members else 0
+    memory = Memory(
+        name,
+        base.variable,
+        path,
+        first.type,
+        scoped + sum(1 if p is None else len(p.strides) for p in layouts),
+        scoped,
+        base.variable if _led_by_pointer(base) else None,
+        any(a.path.followed for _, a in members),
+        base.fresh,
+        shape,
+        base.name == base.variable.name,
+        _strides(layouts),
+        frozenset.intersection(*(a.path.members for _, a in members)),
+        _whole(name, base, members, layouts, parameters) if base.variable.remade and not scoped else None,
+        frozenset(a.variable.name for _, a in members),
+        all(_is_promised(a.variable, region) and not a.path.loaded for _, a in members),
+        any(a.bytewise for _, a in members),
+    )
+    return Plan(memory, shape, layouts, parts)
+
+
+def _is_promised(variable: Variable, region: Region) -> bool:
+    """True if a variable is a `restrict` pointer of a block around the nest: memory reached through it there
+    is reached through no other path that is written (C11, 6.7.3.1)."""
+    promised = isinstance(variable.type, Pointer) and variable.type.restrict
+    return promised and variable.storage == "local" and not region.declared.get(variable.name, 0)
+
+
+def _whole(
+    name: str, base: Base, members: Members, layouts: tuple[Layout | None, ...], parameters: Parameters
+) -> isl.Set | None:
+    """All elements of an array; `None` unless its lengths are affine and each subscript is one of its
+    dimensions."""
+    found = {access.extents for _, access in members if access.path.base == base}
+    extents = next(iter(found)) if len(found) == 1 else ()
+    known = [extent for extent in extents if extent is not None and is_affine(extent, frozenset())]
+    plain = all(layout is not None and len(layout.strides) == 1 for layout in layouts)
+    if not plain or not (len(known) == len(extents) == len(layouts) > 0):
+        return None
+    subscripts = tuple(f"x{k}" for k in range(len(known)))
+    atoms = [Poly.atom(Symbol(one)) for one in subscripts]
+    inside = [Compare(">=", one) for one in atoms]
+    inside += [Compare(">=", extent - one - 1) for one, extent in zip(atoms, known, strict=True)]
+    return set_of(subscripts, AllOf(tuple(inside)), parameters).set_tuple_name(name)
+
+
+def _strides(layouts: tuple[Layout | None, ...]) -> tuple[Polynomial, ...]:
+    """The strides of an array with one subscript that stands for several dimensions."""
+    only = layouts[0] if len(layouts) == 1 else None
+    if only is None or len(only.strides) < 2:
+        return ()
+    terms = [
+        [(tuple(a.name for a in m if isinstance(a, Symbol)), c, m) for m, c in p.terms] for p in only.strides
+    ]
+    if any(len(names) < len(monomial) for row in terms for names, _, monomial in row):
+        return ()
+    return tuple(tuple((names, c) for names, c, _ in row) for row in terms)
+
+
+def _agree(members: Members) -> bool:
+    """True if all accesses of an object see elements of one size, and none leaves the first row of an array
+    that others see as rows."""
+    sizes = {
+        a.type if isinstance(a.type, (Struct, OtherType)) else getattr(a.type, "bits", 64) for _, a in members
+    }
+    loose = any(a.path.loose for _, a in members)
+    rows = any(s != ZERO for _, a in members for s in a.path.subscripts[:-1])
+    return len(sizes) == 1 and not (loose and rows)
+
+
+def _layout(
+    number: int,
+    name: str,
+    members: Members,
+    parameters: Parameters,
+    parts: dict[tuple[int, int], tuple[Poly, ...]],
+) -> Layout | None:
+    """The layout of one subscript over all accesses of the memory `name`; their parts go to `parts`."""
+    found = [(s, a.path.subscripts[number], a) for s, a in members]
+    known = [(s, p, a) for s, p, a in found if isinstance(p, Poly)]
+    if all(is_affine(p, frozenset(iterator_names(s))) for s, p, _ in known):
+        parts.update({(id(a), number): (p,) for _, p, a in known})
+        return FLAT
+    layout = layout_of((p, frozenset(iterator_names(s))) for s, p, _ in known)
+    if layout is None:
+        return None
+    chosen: list[tuple[RawStatement, list[Needed]]] = []
+    for statement, subscript, access in known:
+        best = best_split(statement, subscript, layout, parameters)
+        if best is None:
+            return None
+        parts[id(access), number] = best[0]
+        chosen.append((statement, best[1]))
+    for statement, needed in chosen:
+        for depth, frame in enumerate(statement.frames):
+            here = [(s, a) for s, _, a in known if frame in s.frames]
+            for k, assumption, fails in needed:
+                if rows_meet(here, parts, number, k, depth):
+                    frame.assume(assumption)
+                    frame.conditions.append(BoundCondition(assumption, name, fails))
+    return layout
+
+
+def _led_by_pointer(base: Base) -> bool:
+    if base.fresh:
+        return False
+    variable = base.variable
+    return isinstance(variable.type, Pointer) or (
+        isinstance(variable.type, Array) and variable.storage == "parameter"
+    )
+
+
+def _unique(path: str, identity: str, names: dict[str, str]) -> str:
+    stem = readable("".join(c if (c.isascii() and c.isalnum()) or c == "_" else "_" for c in path))
+    name, count = stem, 1
+    while names.get(name, identity) != identity:
+        count += 1
+        name = f"{stem}_{count}"
+    names[name] = identity
+    return name
+
+
+# --------------------------------------------------------------------------------------------------
+# Alias analysis: memories that may overlap although they have different names.
+# --------------------------------------------------------------------------------------------------
+
+
+def overlap_assumptions(
+    written: list[Memory], accessed: list[Memory], rows: set[str]
+) -> Iterator[Assumption]:
+    """Assumptions that the rows of the memories named in `rows` are distinct, and that the two memories of
+    each pair, one of them written, do not overlap where C's rules do not guarantee it."""
+    for memory in written:
+        if memory.name in rows:
+            sentence = f"the rows of `{memory.path}` do not overlap"
+            yield Assumption("distinct-rows", (memory.path,), sentence)
+        for other in accessed:
+            if other is not memory and may_overlap(memory, other):
+                yield _apart(memory, other)
+
+
+def _apart(memory: Memory, other: Memory) -> Assumption:
+    """The assumption that two memories do not overlap; where one path names both, one holds pointers to the
+    other."""
+    a, b = sorted((memory.path, other.path))
+    if a == b and memory.shape != other.shape:
+        sentence = f"the rows of `{a}` do not overlap the pointers to them"
+        return Assumption("distinct-rows", (a,), sentence)
+    if any(
+        each.follows_pointers and each.path.isidentifier() and _is_restrict(each) for each in (memory, other)
+    ):
+        return Assumption("distinct-rows", (a, b), f"no row of `{a}` overlaps one of `{b}`")
+    return Assumption("no-overlap", (a, b), f"`{a}` and `{b}` do not overlap")
+
+
+def may_overlap(left: Memory, right: Memory) -> bool:
+    """True if two memories may share an element under C's aliasing rules."""
+    is_bytewise = left.bytewise or right.bytewise
+    if not is_bytewise and not may_alias_types(left.element, right.element):
+        return False
+    if _never_written(left) or _never_written(right) or _differ_in_member(left, right):
+        return False
+    if left.fresh or right.fresh:
+        return _reaches_fresh(left, right) or _reaches_fresh(right, left)
+    if _restricted(left) or _restricted(right) or _kept_apart(left, right):
+        return False
+    if left.variable.name == right.variable.name:
+        followed = left.follows_pointers or right.follows_pointers
+        return followed and all(_by_pointer(m) or may_be_led_to(m) for m in (left, right))
+    if _by_pointer(left) and _by_pointer(right):
+        return True
+    return _reaches_variable(left, right) or _reaches_variable(right, left)
+
+
+def _kept_apart(left: Memory, right: Memory) -> bool:
+    """True if one memory is reached through local `restrict` pointers alone, and the other through none of
+    these."""
+    return (left.promised or right.promised) and left.via.isdisjoint(right.via)
+
+
+def _reaches_variable(pointer: Memory, named: Memory) -> bool:
+    """True if a pointer of unknown value may have been set to a variable. A pointer that still has its value
+    from function entry never leads to a variable created by the call."""
+    if _by_pointer(named) or not _by_pointer(pointer) or not may_be_led_to(named):
+        return False
+    return named.variable.storage in ("global", "static") or not _as_given(pointer)
+
+
+def _differ_in_member(left: Memory, right: Memory) -> bool:
+    """True if both memories are parts of objects of one type, but of different members: such objects are
+    identical or disjoint (C11, 6.5, paragraph 7)."""
+    return any(s == t and a != b for s, a in left.members for t, b in right.members)
+
+
+def _reaches_fresh(pointer: Memory, fresh: Memory) -> bool:
+    """True if a pointer of unknown value may have been set to the allocation; a pointer that still has its
+    value from function entry has not."""
+    return fresh.fresh and not pointer.fresh and _by_pointer(pointer) and not _as_given(pointer)
+
+
+def _as_given(pointer: Memory) -> bool:
+    """True if a pointer has its value from function entry; pointers loaded through it may have changed."""
+    return pointer.from_entry and not pointer.follows_pointers
+
+
+def _never_written(memory: Memory) -> bool:
+    return memory.variable.const and not _by_pointer(memory)
+
+
+def _by_pointer(memory: Memory) -> bool:
+    return memory.pointer is not None or memory.follows_pointers
+
+
+def _restricted(memory: Memory) -> bool:
+    """True if a `restrict` pointer leads to a memory. The promise ends where a pointer is loaded: `p->rows`
+    is not based on `p` (C11, 6.7.3.1, paragraph 3), since a copy of `*p` would hold the same pointer."""
+    return not memory.follows_pointers and _is_restrict(memory)
+
+
+def _is_restrict(memory: Memory) -> bool:
+    variable = memory.pointer
+    return variable is not None and isinstance(variable.type, (Pointer, Array)) and variable.type.restrict
+
+
+def may_be_led_to(memory: Memory) -> bool:
+    """True if a pointer of unknown value may have been set to a variable."""
+    return memory.variable.escapes or memory.variable.storage == "global"

@@ -1,0 +1,203 @@
+"""Obstacles to static control, the variables that they may change, and the reachability of the code after
+them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from polylsp.analysis.dependence.scalars import recurrences
+from polylsp.analysis.scop.call_effects import is_known
+from polylsp.analysis.scop.paths import sets_pointers
+from polylsp.analysis.scop.summaries import Calls
+from polylsp.ir.effects import Effects, effects, expressions, walk
+from polylsp.ir.library import Ordered, call_obstacle, effect_of, order_of
+from polylsp.ir.must_execute import always_run, evaluated_calls, may_complete
+from polylsp.ir.program import (
+    AddressOf,
+    Array,
+    Assign,
+    Block,
+    Call,
+    Cast,
+    Constant,
+    Evaluate,
+    Expr,
+    Field,
+    Jump,
+    Loop,
+    OtherType,
+    Place,
+    Pointer,
+    Read,
+    Rejection,
+    Statement,
+    Unsupported,
+    Variable,
+    stripped,
+    subexpressions,
+)
+from polylsp.ir.spelling import spell
+from polylsp.ir.verdict import AccessPoint, Dependence, Sequential, Witness
+
+
+def obstacle(statement: Statement, calls: Calls) -> Rejection | None:
+    """First construct in a statement that cannot be under static control."""
+    for inner in walk(statement):
+        if isinstance(inner, Unsupported):
+            return inner.rejection
+        for expression in expressions(inner):
+            for node in subexpressions(expression):
+                if isinstance(node, Call) and not is_known(node, calls):
+                    return unknown_call(node, calls)
+    return None
+
+
+def unknown_call(call: Call, calls: Calls) -> Rejection:
+    """Rejection of a call whose effects keep iterations in order, or are unknown."""
+    if call.function in calls.refused:
+        text = f"what `{call.function}` reads and writes cannot be told: {calls.refused[call.function]}"
+        return Rejection("unknown-call", call.site, text)
+    known = call_obstacle(call.function)
+    if known is not None:
+        return Rejection("unknown-call", call.site, known.reason, known.advice)
+    advice = f"define `{call.function}` in this file"
+    if call.type != OtherType("void"):
+        pointed = any(isinstance(each.type, (Pointer, Array)) for each in call.arguments)
+        promise = "pure" if pointed else "const"
+        when = "it writes nothing" if pointed else "it only computes from its arguments"
+        advice += f", or declare it `__attribute__(({promise}))` if {when}"
+    return Rejection("unknown-call", call.site, f"the effects of `{call.function}` are unknown", advice)
+
+
+def is_exposed(variable: Variable) -> bool:
+    """True if code that is not analysed can assign a variable."""
+    return not variable.const and (variable.escapes or variable.storage in ("global", "static", "cell"))
+
+
+def led_elsewhere(statement: Statement) -> frozenset[str]:
+    """The variables that a statement sets to values that may alias others; not those that get the result of a
+    call."""
+    found: set[str] = set()
+    for inner in walk(statement):
+        if isinstance(inner, Assign) and not inner.target.steps:
+            value = inner.value
+            while isinstance(value, Cast):
+                value = value.operand
+            names = any(isinstance(node, (Read, AddressOf)) for node in subexpressions(value))
+            if names and not isinstance(value, Call):
+                found.add(inner.target.variable.name)
+    return frozenset(found)
+
+
+def leaves(block: Block) -> bool:
+    """True if control never reaches the statements after a block in the source."""
+    match list(flat(block.statements))[-1:]:
+        case [Jump() | Unsupported(leaves=True)]:
+            return True
+        case [Evaluate(Call(name, ends=ends), _)]:
+            return ends or effect_of(name) == "termination"
+        case _:
+            return False
+
+
+def flat(statements: tuple[Statement, ...]) -> Iterator[Statement]:
+    """The statements of blocks inside of each other, in order."""
+    for statement in statements:
+        if isinstance(statement, Block):
+            yield from flat(statement.statements)
+        else:
+            yield statement
+
+
+# --- Order -------------------------------------------------------------------------------
+
+
+def ordered_call(iteration: Block, calls: Calls, within: Effects | None = None) -> Call | None:
+    """A call that each completed run of a block makes, and of which two have to run in the order of the
+    program. For an iteration of a loop with the effects `within`, these do not change the stream that the
+    call uses, but something that it prints; for a function, it uses a variable of the file, and prints more
+    than constants."""
+    for statement in always_run(iteration, inner_loops=True, completed=True):
+        for call in evaluated_calls(statement):
+            if call.function in calls.summaries or call.function in calls.passed_over:
+                continue
+            if call.function in calls.refused:
+                if call.function in calls.ordered:
+                    return call
+                continue
+            order = order_of(call.function)
+            if order is not None and _in_order(call, order, within):
+                return call
+    return None
+
+
+def _in_order(call: Call, order: Ordered, within: Effects | None) -> bool:
+    """True if two calls use one stream, and do not print the same text."""
+    if order.stream is not None:
+        stream = call.arguments[order.stream] if call.arguments else None
+        if stream is None or (within is not None and sets_pointers(within)):
+            return False
+        if not all(_stays(place, within, outer=True) for place in _named(stream)):
+            return False
+    return not order.prints or not all(
+        _stays(place, within) for argument in call.arguments for place in _named(argument)
+    )
+
+
+def _named(value: Expr) -> Iterator[Place | None]:
+    """The places that an expression reads, or whose addresses it takes; `None` for the results of calls."""
+    for node in subexpressions(value):
+        if isinstance(node, (Read, AddressOf)):
+            yield node.place
+        elif isinstance(node, Call):
+            yield None
+
+
+def _stays(place: Place | None, within: Effects | None, outer: bool = False) -> bool:
+    """True if a variable, or a member of one, has one value in all iterations; `outer`: in all calls of a
+    function, for which nothing else is known."""
+    if place is None or not all(isinstance(step, Field) for step in place.steps):
+        return False
+    if within is None:
+        return outer and place.variable.storage in ("global", "static")
+    return place.variable.name not in within.scalars
+
+
+def sequential_as_written(loop: Loop, calls: Calls) -> Sequential | None:
+    """The verdict of a loop outside of the model whose iterations surely depend on each other: each makes a
+    call that has to run after that of the one before, or goes on from a value that it left."""
+    if _runs_once(loop):
+        return None
+    call = ordered_call(Block((loop.prologue, loop.body, loop.step)), calls, effects(loop))
+    if call is not None:
+        end = AccessPoint(call.function, spell(call), "write", call.site)
+        return _carried_by(loop, end, end, _reason(call, calls))
+    found = next(recurrences(loop, calls), None)
+    if found is None:
+        return None
+    name = found.variable.source_name
+    ends = AccessPoint(name, name, "write", found.write), AccessPoint(name, name, "read", found.read)
+    return _carried_by(loop, *ends)
+
+
+def _reason(call: Call, calls: Calls) -> str:
+    """Reason why two calls have to run in order, with advice."""
+    if call.function in calls.ordered:
+        return (
+            f"`{call.function}` calls `{calls.ordered[call.function]}`, whose calls have to keep their order"
+        )
+    why = unknown_call(call, calls)
+    return f"{why.message}; {why.advice}" if why.advice else why.message
+
+
+def _carried_by(loop: Loop, source: AccessPoint, sink: AccessPoint, order: str = "") -> Sequential:
+    kind = "output" if order else "flow"
+    passed = Dependence(kind, source, sink, loop.ordinal, 1, ("<",), True, order)
+    return Sequential(Witness(passed, (), (), ()), (passed,))
+
+
+def _runs_once(loop: Loop) -> bool:
+    """True if a loop may never have a second iteration, whatever the data."""
+    condition = None if loop.condition is None else stripped(loop.condition)
+    never = isinstance(condition, Constant) and not condition.value
+    return never or not may_complete(loop.body)

@@ -1,0 +1,394 @@
+"""Places and pointers to evaluated paths: which memory, by a base and the steps into it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
+
+from polylsp.analysis.scop.symbolic_value import ZERO, Compare, Poly, choice
+from polylsp.analysis.scop.walk_scope import Scope, either_pointer, element_of, may_touch
+from polylsp.analysis.scop.walk_state import ANYWHERE, At, Base, Member, Opaque, PointerValue, Value
+from polylsp.ir.effects import Effects, effects
+from polylsp.ir.program import (
+    AddressOf,
+    Array,
+    Binary,
+    Cast,
+    Expr,
+    Field,
+    Floating,
+    Index,
+    Integer,
+    OtherType,
+    Place,
+    Pointer,
+    Read,
+    Rejection,
+    Select,
+    Site,
+    Struct,
+    Type,
+    Variable,
+)
+from polylsp.ir.verdict import Assumption
+from polylsp.poly.scop import AddressRead, ByAddress
+
+ValueOf = Callable[[Expr, Scope], Value]
+_SCALARS = (Integer, Floating, Struct)
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Memory: steps from a base. `followed` are the numbers of the steps that follow a pointer found in
+    memory, apart from the base's; `loose`: a pointer to a first row may go on beyond it; `taken` is that of
+    the pointer that leads there, `None` where the variable is named; `loaded`: the way to the place, from the
+    variable that it begins with, follows a pointer in memory."""
+
+    base: Base
+    steps: tuple[At | Member, ...]
+    followed: frozenset[int] = frozenset()
+    loose: bool = False
+    taken: frozenset[int] | None = field(default=None, compare=False)
+    loaded: bool = field(default=False, compare=False)
+
+    @property
+    def shape(self) -> tuple[str, ...]:
+        """The steps without their subscripts; paths of different shape name different objects."""
+        return tuple("[]" if isinstance(s, At) else f".{s.name}" for s in self.steps)
+
+    @property
+    def members(self) -> frozenset[tuple[str, str]]:
+        """The structures after the last pointer step, by name, each with the member that the memory is in."""
+        last = max(self.followed, default=-1)
+        return frozenset((s.of, s.name) for s in self.steps[last + 1 :] if isinstance(s, Member) and s.of)
+
+    @property
+    def subscripts(self) -> tuple[Poly | Opaque, ...]:
+        """The subscripts, in order."""
+        return tuple(s.index for s in self.steps if isinstance(s, At))
+
+
+def resolve(place: Place, scope: Scope, value_of: ValueOf) -> Path | Opaque:
+    """The memory that a place names here."""
+    of_type = place.variable.type
+    pointer = None
+    if place.steps and _is_pointer_like(place.variable):
+        pointer = pointer_in(place.variable, place.site, scope)
+        if isinstance(pointer, Opaque):
+            return pointer
+        steps = list(pointer.steps)
+        base = pointer.base
+    else:
+        steps, base = [], Base(place.variable.name, place.variable)
+    followed = set(pointer.followed) if pointer is not None else set[int]()
+    loose = loaded = False
+    for number, step in enumerate(place.steps):
+        if isinstance(of_type, Struct) and of_type.union:
+            steps.append(Member("*"))
+            of_type = step.type if isinstance(step, Field) else None
+            if not _follows(place.steps[number + 1 :], of_type):
+                break
+            if not isinstance(of_type, Pointer) or _sets_unions(scope):
+                return _reinterpreted(place.site, place.variable, scope)
+            continue
+        if isinstance(step, Field):
+            steps.append(Member(step.name, of_type.name if isinstance(of_type, Struct) else ""))
+            of_type = step.type
+            continue
+        index = _element(step, scope, value_of)
+        if isinstance(index, PointerValue):
+            return _reinterpreted(place.site, place.variable, scope)
+        if number == 0 and pointer is not None:
+            steps[-1] = _shifted(steps[-1], index)
+            loose = _leaves_row(base, steps, scope, value_of)
+        else:
+            if isinstance(of_type, Pointer):
+                if sets_pointers(scope.effects):
+                    return _reinterpreted(place.site, place.variable, scope)
+                followed.add(len(steps))
+                loaded = True
+            steps.append(At(index))
+        of_type = element_of(of_type)
+    if is_scalar_storage(base) and steps and steps[0] == At(ZERO):
+        del steps[0]
+    taken = None if pointer is None else pointer.taken
+    return Path(base, tuple(steps), frozenset(followed), loose, taken, loaded)
+
+
+def _element(step: Index, scope: Scope, value_of: ValueOf) -> Value:
+    """Element that a subscript names; a negative one counts from the end where the language defines it so."""
+    index = value_of(step.subscript, scope)
+    if isinstance(index, Opaque):
+        return index if step.wraps is None else index.changed()
+    if step.wraps is None or not isinstance(index, Poly) or scope.never_negative(index):
+        return index
+    extent = value_of(step.wraps, scope)
+    if not isinstance(extent, Poly):
+        return extent
+    inside = Compare(">=", index)
+    constant = index.as_constant
+    return index + extent if constant is not None else choice(inside, index, index + extent)
+
+
+def resolve_pointer(expression: Expr, scope: Scope, value_of: ValueOf) -> PointerValue | Opaque:
+    """Target of a pointer expression."""
+    match expression:
+        case AddressOf(place):
+            if not place.steps and isinstance(place.variable.type, Pointer):
+                base = Base(f"&{place.variable.name}", place.variable)
+                return PointerValue(base, (At(ZERO),), taken=loops_around(scope))
+            path = resolve(place, scope, value_of)
+            if isinstance(path, Opaque):
+                return path
+            ends_in_element = bool(path.steps) and isinstance(path.steps[-1], At)
+            steps = path.steps if ends_in_element else (*path.steps, At(ZERO))
+            taken = loops_around(scope) if path.taken is None else path.taken
+            return PointerValue(path.base, steps, path.followed, taken)
+        case Read(place) if not place.steps:
+            return pointer_in(place.variable, place.site, scope)
+        case Read(place):
+            return _loaded(place, scope, value_of)
+        case Binary("+" | "-" as operator, left, right) if isinstance(left.type, Pointer):
+            return _moved(left, right, 1 if operator == "+" else -1, scope, value_of)
+        case Binary("+", left, right) if isinstance(right.type, Pointer):
+            return _moved(right, left, 1, scope, value_of)
+        case Cast(operand, Pointer(to)) if isinstance(operand.type, Pointer):
+            inner = resolve_pointer(operand, scope, value_of)
+            same = _same_layout(operand.type.to, to) or _from_void(inner, operand.type.to, to)
+            return inner if same else _another_view(expression.site)
+        case Select(_, then, otherwise):
+            first, second = (resolve_pointer(each, scope, value_of) for each in (then, otherwise))
+            either = either_pointer(None, "pointer", first, second, expression.site, scope)
+            return either if either is not None else _reinterpreted(expression.site, None, scope)
+        case _:
+            return _reinterpreted(expression.site, None, scope)
+
+
+def address_read(pointer: Variable, site: Site, scope: Scope) -> AddressRead | None:
+    """The use of the value of a pointer variable that has the address of a variable; `None` if it has not."""
+    value = scope.environment.get(pointer.name)
+    if not isinstance(value, PointerValue) or value.followed:
+        return None
+    reached = reached_by_address(Path(value.base, value.steps, taken=value.taken), pointer)
+    return reached and AddressRead(value.base.variable.name, reached, loops_around(scope), site)
+
+
+def loops_around(scope: Scope) -> frozenset[int]:
+    """The ordinals of the loops around a point of the walk."""
+    return frozenset(frame.loop.ordinal for frame in scope.frames)
+
+
+def reached_by_address(path: Path, pointer: Variable) -> ByAddress | None:
+    """Address through which a path reaches a variable's storage; `None` where the variable is named, or the
+    memory is the target of a pointer's value."""
+    addressed = path.base.name.startswith("&") or not _is_pointer_like(path.base.variable)
+    if path.taken is None or path.base.fresh or not addressed:
+        return None
+    return ByAddress(pointer.source_name, path.taken)
+
+
+def is_scalar_storage(base: Base) -> bool:
+    """True if the base is a variable's storage, not an array and not the target of a pointer."""
+    return not base.fresh and (base.name.startswith("&") or isinstance(base.variable.type, _SCALARS))
+
+
+def object_to_pointer_seen(path: Path, site: Site, scope: Scope) -> None:
+    """Let loops around a read of a pointer variable through a pointer to it stay unknown where they assign
+    it: such assignments are no accesses, since the walk follows the variable's value."""
+    variable = path.base.variable
+    if not path.base.name.startswith("&") or variable.name not in scope.effects.scalars:
+        return
+    text = f"`{variable.source_name}` is read through a pointer and assigned by its name"
+    rejection = Rejection("pointer-arithmetic", site, text, "read it by its name")
+    for frame in scope.frames:
+        if variable.name in effects(frame.loop).scalars and rejection not in frame.obstacles:
+            frame.obstacles.append(rejection)
+
+
+def sets_pointers(own: Effects) -> bool:
+    """True if statements with these effects change pointers in memory, so that places reached through them
+    change."""
+    return any(isinstance(p.type, Pointer) for p in own.places)
+
+
+def _sets_unions(scope: Scope) -> bool:
+    """True if the nest changes members of unions, which may be pointers by another name."""
+    return any(_in_union(place) for place in scope.effects.places)
+
+
+def _in_union(place: Place) -> bool:
+    """True if a place is inside of a union."""
+    of_type: Type | None = place.variable.type
+    inside = False
+    for step in place.steps:
+        inside = not isinstance(of_type, Pointer) and (inside or _is_union(of_type))
+        of_type = step.type if isinstance(step, Field) else element_of(of_type)
+    return inside or _is_union(of_type)
+
+
+def _is_union(of_type: Type | None) -> bool:
+    return isinstance(of_type, Struct) and of_type.union
+
+
+def _follows(steps: tuple[Index | Field, ...], of_type: Type | None) -> bool:
+    """True if one of the steps into an object of that type follows a pointer."""
+    for step in steps:
+        if isinstance(of_type, Pointer):
+            return True
+        of_type = step.type if isinstance(step, Field) else element_of(of_type)
+    return False
+
+
+def _leaves_row(base: Base, steps: list[At | Member], scope: Scope, value_of: ValueOf) -> bool:
+    """True if a pointer derived from the start of an array may have left the first row."""
+    indices = [s.index for s in steps if isinstance(s, At)]
+    if len(indices) < 2 or len(indices) < len(steps) or any(i != ZERO for i in indices[:-1]):
+        return False
+    of_type: Type | None = base.variable.type
+    for _ in range(len(indices) - 1):
+        of_type = element_of(of_type)
+    extent = (
+        value_of(of_type.extent, scope) if isinstance(of_type, Array) and of_type.extent is not None else None
+    )
+    last = indices[-1]
+    if not isinstance(extent, Poly) or not isinstance(last, Poly):
+        return True
+    return not (scope.never_negative(last) and scope.never_negative(extent - last - 1))
+
+
+def pointer_in(variable: Variable, site: Site, scope: Scope) -> PointerValue | Opaque:
+    """Target of a pointer variable, or of an array parameter, at this point."""
+    value = scope.environment.get(variable.name)
+    if isinstance(value, (PointerValue, Opaque)):
+        return value
+    return PointerValue(Base(variable.name, variable), (At(ZERO),))
+
+
+def invariant_place(place: Place, scope: Scope, value_of: ValueOf) -> Hashable | None:
+    """Identity of the value of a place, if the nest cannot change it; otherwise `None`."""
+    if not place.steps:
+        return _invariant_variable(place.variable, scope)
+    if place.variable.name in scope.effects.scalars and not _is_pointer_like(place.variable):
+        return None
+    path = resolve(place, scope, value_of)
+    if isinstance(path, Opaque) or any(isinstance(s, Opaque) for s in path.subscripts):
+        return None
+    dimensions = frozenset(scope.dimensions)
+    subscripts = tuple(s for s in path.subscripts if isinstance(s, Poly))
+    if any(not s.symbols.isdisjoint(dimensions) for s in subscripts) or is_written(place, scope):
+        return None
+    writer = may_touch(place.variable, place.type, scope.effects)
+    if writer is not None:
+        scope.assume(no_overlap(writer, path_text(path.base, path.shape)))
+    return (path.base.name, path.shape, subscripts)
+
+
+def no_overlap(first: str, second: str) -> Assumption:
+    """The assumption that the memories that two spellings lead to do not overlap."""
+    a, b = sorted((first, second))
+    return Assumption("no-overlap", (a, b), f"`{a}` and `{b}` do not overlap")
+
+
+def path_text(base: Base, shape: tuple[str, ...]) -> str:
+    """The object as the user would name it: `a`, `p.x`, `p->x`."""
+    fields = "".join(s for s in shape if s != "[]")
+    if isinstance(base.variable.type, Pointer) and isinstance(base.variable.type.to, Struct) and fields:
+        fields = "->" + fields[1:]
+    return base.variable.source_name + fields
+
+
+def _invariant_variable(variable: Variable, scope: Scope) -> Hashable | None:
+    value = scope.environment.get(variable.name)
+    if isinstance(value, Opaque):
+        return None
+    if isinstance(value, Poly):
+        return ("value", value) if value.symbols.isdisjoint(scope.dimensions) else None
+    changed = variable.name in scope.effects.scalars
+    if value is None and changed and not isinstance(variable.type, Integer):
+        return None
+    if variable.storage != "parameter" or variable.escapes:
+        writer = may_touch(variable, variable.type, scope.effects)
+        if writer is not None:
+            scope.assume(no_overlap(writer, variable.source_name))
+    return ("entry", variable.name) if value is None else ("pointer", value)
+
+
+def is_written(place: Place, scope: Scope) -> bool:
+    """True if the nest writes a place of the same variable that may be this one; the memory that a pointer
+    there leads to does not count."""
+    return any(
+        other.variable.name == place.variable.name
+        and len(other.steps) <= len(place.steps)
+        and not _differ_in_field(other, place)
+        for other in scope.effects.places
+    )
+
+
+def _differ_in_field(left: Place, right: Place) -> bool:
+    """True if two places of one variable are in different members of a structure."""
+    for a, b in zip(left.steps, right.steps, strict=False):
+        if isinstance(a, Field) and isinstance(b, Field) and a.name != b.name:
+            return True
+        if type(a) is not type(b):
+            return False
+    return False
+
+
+def _loaded(place: Place, scope: Scope, value_of: ValueOf) -> PointerValue | Opaque:
+    """A pointer read from memory: a row of `double **`, a pointer member."""
+    path = resolve(place, scope, value_of)
+    if isinstance(path, Opaque):
+        return path
+    if is_written(place, scope) or sets_pointers(scope.effects):
+        return _reinterpreted(place.site, place.variable, scope)
+    return PointerValue(path.base, (*path.steps, At(ZERO)), path.followed | {len(path.steps)})
+
+
+def _moved(pointer: Expr, offset: Expr, sign: int, scope: Scope, value_of: ValueOf) -> PointerValue | Opaque:
+    start = resolve_pointer(pointer, scope, value_of)
+    by = value_of(offset, scope)
+    if isinstance(start, Opaque) or isinstance(by, PointerValue):
+        return start if isinstance(start, Opaque) else _reinterpreted(pointer.site, None, scope)
+    moved = by * sign if isinstance(by, Poly) else by if sign > 0 else by.changed()
+    last = _shifted(start.steps[-1], moved)
+    return replace(start, steps=(*start.steps[:-1], last))
+
+
+def _shifted(step: At | Member, by: Poly | Opaque) -> At:
+    assert isinstance(step, At)
+    if isinstance(step.index, Opaque):
+        return step if by == ZERO else At(step.index.changed())
+    if isinstance(by, Opaque):
+        return At(by if step.index == ZERO else by.changed())
+    return At(step.index + by)
+
+
+def _is_pointer_like(variable: Variable) -> bool:
+    if isinstance(variable.type, Pointer):
+        return True
+    return isinstance(variable.type, Array) and variable.storage == "parameter"
+
+
+def _from_void(pointer: PointerValue | Opaque, old: Type, new: Type) -> bool:
+    """True for a `void *` at its very start, converted to its actual type."""
+    if isinstance(pointer, Opaque):
+        return True
+    return (isinstance(old, OtherType) or isinstance(new, OtherType)) and pointer.steps[-1] == At(ZERO)
+
+
+def _same_layout(left: Type, right: Type) -> bool:
+    """True if stepping through the two types counts the same elements."""
+    if left == right:
+        return True
+    return isinstance(left, Integer) and isinstance(right, Integer) and left.bits == right.bits
+
+
+def _another_view(site: Site) -> Opaque:
+    text = "this pointer sees memory as another type, so what is written may be anything the loop uses"
+    return Opaque(ANYWHERE, Rejection("may-alias", site, text, "use one type for the memory"))
+
+
+def _reinterpreted(site: Site, variable: Variable | None, scope: Scope) -> Opaque:
+    name = f"`{variable.source_name}`" if variable is not None else "this pointer"
+    text = f"where {name} points cannot be told"
+    return Opaque(ANYWHERE, Rejection("pointer-arithmetic", site, text, "index the array directly"))

@@ -1,0 +1,514 @@
+"""Partition of a function into nests, the maximal runs of statements under static control.
+
+Each nest is walked from the state that the statements before it leave. `again` models a single
+loop with all values that are fixed in it as parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import islpy as isl
+
+from polylsp.analysis.scop.access_relations import to_scop
+from polylsp.analysis.scop.accesses import allocation, split
+from polylsp.analysis.scop.call_effects import with_calls
+from polylsp.analysis.scop.evaluation import entry_value
+from polylsp.analysis.scop.obstacles import (
+    flat,
+    is_exposed,
+    leaves,
+    led_elsewhere,
+    obstacle,
+    sequential_as_written,
+)
+from polylsp.analysis.scop.paths import sets_pointers
+from polylsp.analysis.scop.raw_accesses import LoopEntry
+from polylsp.analysis.scop.reductions import usual_starts
+from polylsp.analysis.scop.summaries import Calls
+from polylsp.analysis.scop.symbolic_value import Poly
+from polylsp.analysis.scop.untaken import computes, without_reports
+from polylsp.analysis.scop.walk import walk_region
+from polylsp.analysis.scop.walk_scope import COARSE, FULL, Detail, Scope, leads_away, one_of_several
+from polylsp.analysis.scop.walk_state import (
+    ANYWHERE,
+    At,
+    Base,
+    Environment,
+    Opaque,
+    Parameters,
+    PointerValue,
+    Value,
+)
+from polylsp.ir.effects import Effects, effects, walk
+from polylsp.ir.liveness import addresses_held
+from polylsp.ir.program import (
+    Assign,
+    Block,
+    Evaluate,
+    Function,
+    If,
+    Integer,
+    Loop,
+    Pointer,
+    Rejection,
+    Site,
+    Statement,
+    Unsupported,
+    Variable,
+)
+from polylsp.ir.verdict import Assumption, Sequential
+from polylsp.poly.budget import Budget, Exhausted, over_budget
+from polylsp.poly.scop import Addresses, Guard, Scop
+
+# --------------------------------------------------------------------------------------------------
+# A function cut into nests: maximal runs of statements under static control, each walked from the
+# state that the statements before it leave.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Nest:
+    """A nest's model, and for each of its loops the state just before it."""
+
+    scop: Scop
+    entries: dict[int, LoopEntry]
+    effects: Effects
+    parameters: Parameters
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The nests of a function in source order, and the loops that cannot be under static control; of these,
+    the `ordered` have iterations that surely depend on each other."""
+
+    nests: tuple[Nest, ...]
+    refused: dict[int, Rejection]
+    ordered: dict[int, Sequential]
+
+
+_SEPARABLE = 4
+"""The part of a loop's operations for what can be modelled in parts too, once a walk took too many."""
+
+_MOST_PIECES = 32
+"""Convex pieces of the parameter values that reach a statement outside of loops. Of a function with a hundred
+early returns there would be thousands; the conditions that lead to more are forgotten."""
+
+T = TypeVar("T")
+_State = tuple[Environment, str, tuple[Guard, ...], int]
+
+# Above this many assignments a run of loops is modelled loop by loop, to keep isl's problems small.
+_MOST_STATEMENTS = 40
+
+
+def cut(function: Function, calls: Calls, live: frozenset[str], budget: Budget) -> Cut:
+    """The nests of a function. One that takes more operations than a piece of the budget has is walked again
+    with less detail, then in smaller pieces; the loops that are lost even so are refused."""
+    keeping = frozenset(name for name, one in calls.summaries.items() if one.keeps)
+    addresses = Addresses(addresses_held(function, None), keeping)
+    parameters = Parameters(addresses=addresses, usual=usual_starts(function.body))
+    state = Scope(parameters, {}, effects(), isl.Set("{ [] }"), calls=calls)
+    variables = effects(function.body).variables | frozenset(function.parameters)
+    ordered = tuple(sorted(variables, key=lambda v: v.name))
+    walker = _Cutter(state, calls, budget, [], {}, {}, live, ordered, led_elsewhere(function.body))
+    walker.block(function.body.statements)
+    return Cut(tuple(walker.nests), walker.refused, walker.ordered)
+
+
+@dataclass
+class _Cutter:
+    state: Scope
+    calls: Calls
+    budget: Budget
+    nests: list[Nest]
+    refused: dict[int, Rejection]
+    ordered: dict[int, Sequential]
+    live: frozenset[str]
+    variables: tuple[Variable, ...]
+    led: frozenset[str]
+    details: tuple[Detail, ...] = (FULL, COARSE)
+    printed: tuple[isl.Set | None, str] = (None, "")
+    """The last set of iterations that was remembered, and its text: large sets take long to print."""
+
+    def block(self, statements: tuple[Statement, ...]) -> None:
+        """Walk statements that stand in no loop, or only in refused ones. No answer depends on the state
+        after the last run with loops."""
+        run: list[Statement] = []
+        size = 0
+        every = list(flat(statements))
+        last = max((k for k, each in enumerate(every) if has_loops([each])), default=-1)
+        for number, statement in enumerate(every):
+            if number > last and not run:
+                return
+            if obstacle(statement, self.calls) is not None:
+                self.flush(run)
+                run, size = [], 0
+                if number > last:
+                    return
+                if not self.presumed(statement):
+                    self.obstructed(statement)
+                continue
+            more = _assignments([statement])
+            if size + more > _MOST_STATEMENTS and isinstance(statement, Loop):
+                self.flush(run)
+                run, size = [], 0
+            run.append(statement)
+            size += more
+        self.flush(run)
+
+    def flush(self, run: list[Statement]) -> None:
+        """Model a run of statements, if there is a loop in it; walk it in any case."""
+        if not run:
+            return
+        self.begin(run)
+        reached = self.state.active
+        found = self.modelled(run) if has_loops(run) else self.walked(run)
+        if found is None or isinstance(found, Exhausted):
+            self.taken_apart(run, found or Exhausted())
+            return
+        nests, followed = found
+        self.nests += nests
+        if self.state.active.n_basic_set() > _MOST_PIECES:
+            self.state.active = reached
+        if not followed:
+            self.forget_all(run[-1])
+        self.state.parameters.epoch += 1
+
+    def begin(self, run: list[Statement]) -> None:
+        """Record the effects of a run of statements in the state."""
+        own = with_calls(effects(*run), self.calls)
+        self.state.effects = own
+        if sets_pointers(own):
+            self.detach(frozenset())
+        start_values(self.state, own)
+
+    def modelled(self, run: list[Statement]) -> tuple[list[Nest], bool] | Exhausted | None:
+        """The nest of a run of statements, and whether the walk followed all variables; `None` where an
+        array is used in ways that do not go together, and parts of the run may use it in one way each."""
+        before = self.remembered()
+        alone = len(run) == 1 and isinstance(run[0], Loop)
+        if not alone and self.details == (COARSE,) and _assignments(run) > _MOST_STATEMENTS:
+            return None
+        whole = self.attempt(lambda: nest_of(tuple(run), self.state, self.live), last=alone)
+        if isinstance(whole, Exhausted):
+            return whole
+        if _strained(whole) and (
+            len(_pieces(run)) > 1 or any(isinstance(s, If) and has_loops([s]) for s in run)
+        ):
+            self.restore(before)
+            return None
+        return [whole], all(entry.trusted for entry in whole.entries.values())
+
+    def walked(self, run: list[Statement]) -> tuple[list[Nest], bool] | Exhausted:
+        """No nests, and whether the walk of a run without loops followed all variables."""
+        region = self.attempt(lambda: walk_region(tuple(run), self.state))
+        return region if isinstance(region, Exhausted) else ([], not region.tainted)
+
+    def attempt(self, work: Callable[[], T], *, last: bool = True) -> T | Exhausted:
+        """The outcome of a walk from the state; where it takes too many operations, and there is no other way
+        (`last`), of one with less detail. From then on all walks of the function have less. The state is as
+        before where there is no outcome."""
+        before = self.remembered()
+        while True:
+            self.state.detail = self.details[0]
+            found = self.budget.run(work, 1 if last or self.details[0] is FULL else _SEPARABLE)
+            self.state.detail = FULL
+            if not isinstance(found, Exhausted):
+                return found
+            self.restore(before)
+            rest = self.details[1:]
+            self.details = rest or self.details
+            if not rest or not last:
+                return found
+
+    def remembered(self) -> _State:
+        """The state of the walk, in values that no walk changes."""
+        state = self.state
+        if self.printed[0] is not state.active:
+            self.printed = state.active, str(state.active)
+        return dict(state.environment), self.printed[1], state.guards, state.parameters.epoch
+
+    def restore(self, state: _State) -> None:
+        """Go back to a state."""
+        environment, active, self.state.guards, self.state.parameters.epoch = state
+        self.state.environment, self.state.active = dict(environment), isl.Set(active)
+        self.state.frames, self.state.position = [], [0]
+
+    def taken_apart(self, run: list[Statement], why: Exhausted) -> None:
+        """Model the parts of a run of statements by themselves: its statements, the branches of a choice, the
+        loops inside of a loop that is given up."""
+        pieces = _pieces(run)
+        if len(pieces) == 1:
+            pieces = [[each] for each in run]
+        if len(pieces) > 1:
+            for piece in pieces:
+                self.flush(piece)
+            return
+        (statement,) = run
+        if isinstance(statement, (Loop, If)) and has_loops(run):
+            site = statement.header if isinstance(statement, Loop) else statement.site
+            self.without(statement, over_budget(site, why, self.budget))
+        else:
+            self.disturb(statement)
+
+    def presumed(self, statement: Statement) -> bool:
+        """Model a loop without the branches that print or end the program, if these are its only obstacles.
+        The code after it does not rest on that: variables that the loop may change have unknown values
+        there."""
+        if not isinstance(statement, Loop) or not self.calls.presuming:
+            return False
+        made = without_reports(statement, self.calls)
+        if made is None or not computes(made):
+            return False
+        before = self.remembered()
+        self.flush([made])
+        self.restore(before)
+        self.disturb(statement)
+        return True
+
+    def obstructed(self, statement: Statement) -> None:
+        """Refuse the loops of a statement with parts that are not under static control; the code inside is
+        tried alone."""
+        rejection = obstacle(statement, self.calls)
+        assert rejection is not None
+        self.without(statement, rejection)
+
+    def without(self, statement: Statement, rejection: Rejection) -> None:
+        """Walk the parts of a statement that is not modelled itself."""
+        before, active, guards = self.state.environment, self.state.active, self.state.guards
+        match statement:
+            case Loop():
+                self.refused[statement.ordinal] = rejection
+                in_order = sequential_as_written(statement, self.calls)
+                if in_order is not None:
+                    self.ordered[statement.ordinal] = in_order
+                self.disturb(statement)
+                self.block((statement.prologue, statement.body, statement.step))
+            case If(_, then, otherwise, _):
+                ways = self.ways(statement)
+                for branch, reached in zip((then, otherwise), ways, strict=True):
+                    self.state.environment, self.state.active = dict(before), reached
+                    self.block(branch.statements)
+                self.state.environment = before
+                active = ways[1] if leaves(then) else ways[0] if leaves(otherwise) else active
+            case Unsupported(own, _, loops):
+                for loop in loops:
+                    self.unsupported(loop, own)
+            case _:
+                pass
+        # Jumps in it are taken or not: what follows is reached as if they were not there.
+        self.state.active, self.state.guards = active, guards
+        if isinstance(statement, Assign) and (fresh := allocation(statement)) is not None:
+            self.state.environment[statement.target.variable.name] = fresh
+        else:
+            self.disturb(statement)
+
+    def ways(self, statement: If) -> tuple[isl.Set, isl.Set]:
+        """Iterations that may reach each branch of an `if`; asked of those alone for which it matters."""
+        active = self.state.active
+        branches = (statement.then, statement.otherwise)
+        if not (has_loops(branches) or any(map(leaves, branches))):
+            return active, active
+        own = with_calls(effects(Evaluate(statement.condition, statement.site)), self.calls)
+        self.state.effects = own
+        start_values(self.state, own)
+        found = self.attempt(lambda: split(statement.condition, self.state))
+        if isinstance(found, Exhausted) or any(each.n_basic_set() > _MOST_PIECES for each in found[:2]):
+            return self.state.active, self.state.active
+        return found[:2]
+
+    def unsupported(self, loop: Loop, rejection: Rejection) -> None:
+        self.disturb(loop)
+        if loop.condition is None and not loop.body.statements:
+            self.refused[loop.ordinal] = rejection
+        else:
+            self.block((loop,))
+
+    def disturb(self, statement: Statement) -> None:
+        """Invalidate all that an unmodelled statement may change: the variables that it assigns, those that
+        unknown code can reach, or all. Control reaches a label from anywhere."""
+        own = effects(statement)
+        start_values(self.state, own)
+        unsupported = [s for s in walk(statement) if isinstance(s, Unsupported)]
+        unknown = any(s.reads is None and not s.leaves for s in unsupported)
+        led = led_elsewhere(statement)
+        changed = [v for v in self.variables if v.name in own.scalars or is_exposed(v)]
+        self.detach(frozenset(v.name for v in changed))
+        for variable in changed:
+            self.renew(variable, statement, variable.name in led)
+        if unknown:
+            self.forget_all(statement)
+        self.state.parameters.epoch += 1
+
+    def forget_all(self, statement: Statement) -> None:
+        """Invalidate all values after a statement."""
+        for variable in self.variables:
+            led = variable.name in self.led
+            led = led or leads_away(self.state.environment.get(variable.name), variable.name)
+            self.renew(variable, statement, led)
+        self.state.active = isl.Set("{ [] }")
+
+    def detach(self, changed: frozenset[str]) -> None:
+        """Before pointers in memory and the variables `changed` get other values: pointers that were copied
+        from them keep theirs, which has no other name from here on."""
+        for variable in self.variables:
+            value = self.state.environment.get(variable.name)
+            if not isinstance(value, PointerValue):
+                continue
+            origin = value.base.variable
+            copied = not value.base.fresh and origin.name != variable.name and origin.name in changed
+            if value.followed or copied:
+                self.state.environment[variable.name] = self.lead(variable)
+
+    def lead(self, variable: Variable) -> PointerValue:
+        """A pointer of unknown value that leads to memory under its name."""
+        base = Base(f"{variable.name}:{len(self.state.parameters.texts)}", variable)
+        self.state.parameters.fresh_name(variable.source_name)
+        return PointerValue(base, (At(Poly(())),))
+
+    def renew(self, variable: Variable, statement: Statement, led: bool) -> None:
+        """Give a variable a new, unknown value; a pointer that may be `led` to memory of other names gets no
+        base."""
+        key = ("renewed", variable.name, id(statement), len(self.state.parameters.texts))
+        if isinstance(variable.type, Integer):
+            symbol = self.state.parameters.computed(key, variable.source_name, variable.type)
+            self.state.environment[variable.name] = symbol
+        elif isinstance(variable.type, Pointer) and led:
+            site = Site(0, 0) if isinstance(statement, Block) else statement.site
+            self.state.environment[variable.name] = one_of_several(variable.source_name, site)
+        elif isinstance(variable.type, Pointer):
+            self.state.environment[variable.name] = self.lead(variable)
+
+
+def _assignments(run: Sequence[Statement]) -> int:
+    return sum(isinstance(s, Assign) for s in walk(*run))
+
+
+def has_loops(run: Sequence[Statement]) -> bool:
+    """True if a run of statements contains loops."""
+    return any(isinstance(s, Loop) for s in walk(*run))
+
+
+def _pieces(run: list[Statement]) -> list[list[Statement]]:
+    """The run cut after each of its statements with loops."""
+    pieces: list[list[Statement]] = [[]]
+    for statement in run:
+        pieces[-1].append(statement)
+        if has_loops([statement]):
+            pieces.append([])
+    rest = pieces.pop()
+    if pieces:
+        pieces[-1] += rest
+    return pieces or [rest]
+
+
+def _strained(nest: Nest) -> bool:
+    """True if subscripts had to be assumed within bounds, or given up, to share one layout."""
+    assumed = any(a.kind == "in-bounds" for loop in nest.scop.loops.values() for a in loop.assumptions)
+    return assumed or any(not a.exact and not a.indirect for a in nest.scop.accesses)
+
+
+def start_values(scope: Scope, own: Effects) -> None:
+    """Give every integer and pointer that statements name a value to start from."""
+    for variable in own.variables:
+        if variable.name not in scope.environment:
+            start = _start(variable, scope)
+            if start is not None:
+                scope.environment[variable.name] = start
+
+
+def _start(variable: Variable, scope: Scope) -> Value | None:
+    if isinstance(variable.type, Integer):
+        return entry_value(variable, scope)
+    if isinstance(variable.type, Pointer):
+        return PointerValue(Base(variable.name, variable), (At(Poly(())),))
+    return None
+
+
+def nest_of(
+    statements: tuple[Statement, ...],
+    scope: Scope,
+    live: frozenset[str],
+    inherited: tuple[Assumption, ...] = (),
+) -> Nest:
+    """The model of statements under static control, from the state in `scope`, which is left at the state
+    after them."""
+    entry = scope.active
+    scope.position = [0]
+    region = walk_region(statements, scope)
+    loops = [s for s in walk(*statements) if isinstance(s, Loop)]
+    site = Site(min(s.site.first for s in loops), max(s.site.last for s in loops))
+    scop = to_scop(region, entry.params(), scope.parameters, site, live, inherited)
+    for inner in region.entries.values():
+        inner.inherited = inherited
+        inner.trusted = not region.tainted
+    return Nest(scop, region.entries, scope.effects, scope.parameters)
+
+
+# --------------------------------------------------------------------------------------------------
+# Model of a single loop: all values that are fixed while it runs are parameters.
+# --------------------------------------------------------------------------------------------------
+
+
+def again(entry: LoopEntry, parameters: Parameters, calls: Calls, live: frozenset[str]) -> Nest:
+    """The model of one loop alone."""
+    names = {f.dimension for f in entry.frames}
+    own = with_calls(effects(entry.loop), calls)
+    variables = {v.name: v for v in own.variables}
+    settled = _settled if entry.trusted else _forgotten
+    environment = {
+        n: settled(n, v, variables.get(n), entry.loop, parameters) for n, v in entry.environment.items()
+    }
+    active = entry.active if entry.trusted else isl.Set.universe(entry.active.get_space())
+    space = active.move_dims(
+        isl.dim_type.param, active.dim(isl.dim_type.param), isl.dim_type.set, 0, len(entry.frames)
+    )
+    for number, frame in enumerate(entry.frames):
+        at = space.dim(isl.dim_type.param) - len(names) + number
+        space = space.set_dim_name(isl.dim_type.param, at, frame.dimension)
+    scope = Scope(parameters, environment, own, space, calls=calls, detail=entry.detail)
+    around = tuple(a for f in entry.frames for a in f.assumptions if a.kind == "no-wrap")
+    last, parameters.epoch = parameters.epoch, entry.epoch
+    found = nest_of((entry.loop,), scope, live, (*entry.inherited, *around))
+    parameters.epoch = last
+    return found
+
+
+def _settled(name: str, value: Value, variable: Variable | None, loop: Loop, parameters: Parameters) -> Value:
+    """A parameter for an unknown value, which is fixed while the loop runs."""
+    key = ("settled", name, loop.ordinal)
+    if isinstance(value, Opaque) and value.depth == ANYWHERE:
+        return value
+    if isinstance(value, Opaque) and variable is not None:
+        return _unknown(name, variable, loop, parameters)
+    if isinstance(value, PointerValue):
+        source = value.base.variable.source_name
+        steps = tuple(
+            At(parameters.computed((*key, k), source, Integer(64, True), f"{source}_index"))
+            if isinstance(s, At) and isinstance(s.index, Opaque)
+            else s
+            for k, s in enumerate(value.steps)
+        )
+        return replace(value, steps=steps)
+    return value
+
+
+def _unknown(name: str, variable: Variable, loop: Loop, parameters: Parameters) -> Value:
+    """Parameter or pointer for the unknown value of a variable that is fixed while the loop runs."""
+    if isinstance(variable.type, Integer):
+        key, stem = ("settled", name, loop.ordinal), f"{variable.source_name}0"
+        return parameters.computed(key, variable.source_name, variable.type, stem)
+    return PointerValue(Base(f"{name}:{loop.ordinal}", variable), (At(Poly(())),))
+
+
+def _forgotten(
+    name: str, value: Value, variable: Variable | None, loop: Loop, parameters: Parameters
+) -> Value:
+    """A value that may be another one by now; a pointer that was set may still lead to where it led."""
+    if variable is None:
+        return value
+    if leads_away(value, name):
+        return value if isinstance(value, Opaque) else one_of_several(variable.source_name, loop.site)
+    return _unknown(name, variable, loop, parameters)

@@ -1,0 +1,198 @@
+"""Summary of a function: the effects of a call on memory, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import Literal
+
+from polylsp.ir.program import (
+    Array,
+    Call,
+    Constant,
+    Expr,
+    Floating,
+    Integer,
+    Pointer,
+    Presumption,
+    Type,
+    Variable,
+)
+from polylsp.ir.verdict import Assumption, ReductionOperator
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryAccess:
+    """Footprint of one call through its parameter number `parameter`, a pointer or a structure with a pointer
+    in it, or (-1) of the global `variable`: the elements that lie at `region`, isl text `{ [integer
+    arguments] -> [x] }`, along a path of that `shape`, from the pointer to which `way` leads from the
+    parameter (`("[]", ".x")` for `p->x`). `exact`: exactly these, and surely. `update` marks both halves of a
+    reduction of a global. `subscript`: the one element in terms of the parameters, where `region` cannot
+    express it (`y*m.w + x`). `bytewise`: as characters, whatever the type of the pointer (`memcpy`)."""
+
+    parameter: int
+    variable: Variable
+    shape: tuple[str, ...]
+    kind: Literal["read", "write"]
+    type: Type
+    region: str
+    exact: bool
+    update: ReductionOperator | None = None
+    way: tuple[str, ...] = ()
+    subscript: Expr | None = None
+    bytewise: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StateAccess:
+    """A variable with static storage that every call of a function surely reads or writes; `owner` is the
+    function that it is a local variable of, if it is one. `by_data`: only calls for which a condition on
+    their arguments holds update it."""
+
+    variable: Variable
+    kind: Literal["read", "write"]
+    owner: str = ""
+    by_data: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Effects of calling a function. `integers` are the numbers of its integer parameters, in whose values
+    the regions are expressed; `returns`, if not `None`, is its value in terms of its parameters; `directed`:
+    it, or a callee, contains directives that may order threads. `counters` are the integers and pointers with
+    static storage that it or a callee names; `keeps`: it may store an address that it is given; `state` as in
+    `NoSummary`; `per_thread` are names of thread-local variables that it uses, `sets` those of the library's
+    that it may set; `presumed` are its branches that are presumed not to be taken. Equal keys, equal
+    summaries."""
+
+    name: str
+    key: str
+    parameters: tuple[Variable, ...]
+    integers: tuple[int, ...]
+    accesses: tuple[SummaryAccess, ...]
+    returns: Expr | None
+    assumptions: tuple[Assumption, ...] = ()
+    directed: bool = False
+    state: tuple[StateAccess, ...] | None = None
+    counters: tuple[Variable, ...] = ()
+    keeps: bool = False
+    per_thread: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ()
+    presumed: tuple[Presumption, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NoSummary:
+    """Reason why a function of the file cannot be summarised. `state` are the variables with static storage
+    that each call surely uses; `None` where the function may order threads. `reports`: all that it does is to
+    print, or to end the program. `ordered`: the function of the library that each call surely calls, and
+    whose calls have to keep their order; empty if there is none."""
+
+    name: str
+    reason: str
+    state: tuple[StateAccess, ...] | None = None
+    reports: bool = False
+    ordered: str = ""
+
+    @property
+    def key(self) -> str:
+        """Equal keys, equal reasons."""
+        return f"-{self.name} {self.reason} {self.state} {self.reports} {self.ordered}"
+
+
+@dataclass(frozen=True)
+class Calls:
+    """The summaries at hand, by function name, and for other functions of the file why there is none;
+    `state` has the functions of either kind that keep no order among threads, with the variables that they
+    use; `passed_over` are functions of the library whose effects are no concern of a model; `reports` are
+    functions without summary that only print or end the program. Branches with these are presumed not to be
+    taken where `presuming`. `ordered` are functions without summary, each with one of the library that each
+    call of it calls, and whose calls have to keep their order."""
+
+    summaries: Mapping[str, Summary] = field(default_factory=dict[str, Summary])
+    refused: Mapping[str, str] = field(default_factory=dict[str, str])
+    state: Mapping[str, tuple[StateAccess, ...]] = field(default_factory=dict[str, tuple[StateAccess, ...]])
+    passed_over: frozenset[str] = frozenset()
+    reports: frozenset[str] = frozenset()
+    presuming: bool = True
+    ordered: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def of(self, call: Call) -> Summary | None:
+        """The summary of a called function: one of the project, or one of the library that copies memory."""
+        found = self.summaries.get(call.function)
+        return found if found is not None or call.function in self.refused else _of_library(call)
+
+    def without_presumptions(self) -> Calls:
+        """The same without presumptions, and without the summaries that rest on them."""
+        resting = {name: one.presumed[0] for name, one in self.summaries.items() if one.presumed}
+        return replace(
+            self,
+            summaries={name: one for name, one in self.summaries.items() if name not in resting},
+            refused={**self.refused, **{name: one.otherwise.message for name, one in resting.items()}},
+            presuming=False,
+        )
+
+
+_COPYING = {"memcpy": (0, 1), "memmove": (0, 1), "memset": (0,)}
+"""Parameters with the memory that a function of the library writes, and reads: as many bytes of it as its
+third argument says (C11, 7.24.2 and 7.24.6)."""
+
+
+def _of_library(call: Call) -> Summary | None:
+    """Summary of a function of the library that copies memory or fills it, for the types of the arguments of
+    one call; `None` for other functions, and elements of unknown size."""
+    places = _COPYING.get(call.function.removeprefix("__builtin_"), ())
+    if not places or len(call.arguments) != 3:
+        return None
+    accesses: list[SummaryAccess] = []
+    for number in reversed(places):
+        to = call.arguments[number].type
+        made = _bytes_of(number, to.to) if isinstance(to, Pointer) else ()
+        if not made:
+            return None
+        accesses += made
+    names = ("to", "from" if len(places) > 1 else "value", "size")
+    parameters = tuple(
+        Variable(name, name, argument.type, "parameter")
+        for name, argument in zip(names, call.arguments, strict=True)
+    )
+    key = f"{call.function} {[a.type for a in call.arguments]}"
+    return Summary(call.function, key, parameters, (2,), tuple(accesses), None, state=())
+
+
+def _bytes_of(parameter: int, element: Type) -> tuple[SummaryAccess, ...]:
+    """Accesses of as many bytes as an argument says, behind a pointer to elements: of whole elements (for
+    elements that are arrays, of all of theirs), and of the one that ends in between; none where the size of
+    an element is unknown."""
+    extents: list[int] = []
+    while isinstance(element, Array):
+        if not isinstance(element.extent, Constant):
+            return ()
+        extents.append(int(element.extent.value))
+        element = element.element
+    if not isinstance(element, (Integer, Floating)) or element.bits > 64:
+        return ()
+    size = prod(extents) * max(element.bits // 8, 1)
+    inner = [f"x{k + 1}" for k in range(len(extents))]
+    within = "".join(f" and 0 <= {x} < {extent}" for x, extent in zip(inner, extents, strict=True))
+    space = f"[size] -> [{', '.join(('x0', *inner))}]"
+    whole = f"{{ {space} : 0 <= x0 and {size}x0 + {size} <= size{within} }}"
+    rest = f"{{ {space} : 0 <= x0 and {size}x0 < size and {size}x0 + {size} > size{within} }}"
+    name = "to" if parameter == 0 else "from"
+    variable = Variable(name, name, Pointer(element), "parameter")
+    kind = "write" if parameter == 0 else "read"
+    shape = ("[]",) * (len(extents) + 1)
+    return (
+        SummaryAccess(parameter, variable, shape, kind, element, whole, True, bytewise=True),
+        SummaryAccess(parameter, variable, shape, kind, element, rest, False, bytewise=True),
+    )
+
+
+def as_named_here(variable: Variable, named: Iterable[Variable]) -> Variable:
+    """A variable with static storage that a called function names, as a caller that names the variables
+    `named` knows it: under a name that no variable of the caller has, unless one is the same."""
+    if variable.storage == "static":
+        return variable
+    outer = (v for v in named if v.storage in ("global", "cell") and v.source_name == variable.source_name)
+    return next(outer, replace(variable, name=f"{variable.source_name}@file"))

@@ -1,0 +1,359 @@
+"""Summary of a function: the reads and writes of a call, for the analysis of its callers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from hashlib import blake2b
+
+import islpy as isl
+
+from polylsp.analysis.dependence.conflicts import Conflicts
+from polylsp.analysis.dependence.privatisation import never_exposed
+from polylsp.analysis.directives.callee_state import state_of
+from polylsp.analysis.scop.access_relations import to_scop
+from polylsp.analysis.scop.call_effects import with_calls
+from polylsp.analysis.scop.obstacles import obstacle, ordered_call
+from polylsp.analysis.scop.regions import start_values
+from polylsp.analysis.scop.summaries import Calls, NoSummary, Summary, SummaryAccess
+from polylsp.analysis.scop.thread_storage import library_variables_set, thread_variables_of
+from polylsp.analysis.scop.untaken import MOST_PRESUMPTIONS, only_reports, without_reports
+from polylsp.analysis.scop.walk import walk_region
+from polylsp.analysis.scop.walk_scope import COARSE, FULL, Detail, Scope
+from polylsp.analysis.scop.walk_state import Parameters
+from polylsp.ir.effects import effects, places_in, walk
+from polylsp.ir.program import (
+    Assign,
+    Assume,
+    Binary,
+    Block,
+    Cast,
+    Constant,
+    Expr,
+    Field,
+    Function,
+    Index,
+    Integer,
+    Jump,
+    Pointer,
+    Presumption,
+    Read,
+    Rejection,
+    Site,
+    Struct,
+    Unary,
+    Variable,
+    subexpressions,
+)
+from polylsp.ir.spelling import is_zero
+from polylsp.poly.budget import Exhausted, budgeted
+from polylsp.poly.scop import Access
+
+_OPERATIONS = 500_000
+
+_MANY = 32
+"""Accesses of a summary from which on those to one object are put together."""
+
+_PIECES = 4
+"""Convex pieces of the elements that such an access may have; beyond that, it may be any element."""
+
+
+def callees(function: Function) -> tuple[str, ...]:
+    """The names of the functions called, not counting pure ones, in order of appearance."""
+    return tuple(dict.fromkeys(c.function for c in effects(function.body).calls))
+
+
+def summarise(function: Function, calls: Calls) -> Summary | NoSummary:
+    """The summary of a function, or why there is none."""
+    found, state = _summary(function, calls), state_of(function, calls)
+    if isinstance(found, NoSummary):
+        return replace(found, state=state)
+    return replace(found, state=state, key=f"{found.key} {state}" if state else found.key)
+
+
+def _summary(function: Function, calls: Calls) -> Summary | NoSummary:
+    if function.unreadable:
+        return NoSummary(function.name, "it does not parse")
+    found = obstacle(function.body, calls)
+    if found is not None:
+        made = without_reports(function.body, calls)
+        if not isinstance(made, Block):
+            called = ordered_call(function.body, calls)
+            name = "" if called is None else calls.ordered.get(called.function, called.function)
+            return NoSummary(function.name, found.message, None, only_reports(function, calls), name)
+        function = replace(function, body=made)
+    if _sets_global_integers(function):
+        return NoSummary(function.name, "it changes a global integer or pointer")
+    for detail in (FULL, COARSE):
+        made = budgeted(_OPERATIONS, lambda given=detail: _summarise(function, calls, given))
+        if not isinstance(made, Exhausted):
+            return made
+    return NoSummary(function.name, "its analysis took too long")
+
+
+def _summarise(function: Function, calls: Calls, detail: Detail) -> Summary | NoSummary:
+    parameters = Parameters()
+    own = with_calls(effects(function.body), calls)
+    scope = Scope(parameters, {}, own, isl.Set("{ [] }"), calls=calls, detail=detail)
+    integers = tuple(k for k, v in enumerate(function.parameters) if isinstance(v.type, Integer))
+    names = _argument_names(function, scope, integers)
+    start_values(scope, own)
+    region = walk_region((function.body,), scope)
+    lost = any(frame.obstacles and _pointer_obstacle(frame.obstacles) for frame in region.frames.values())
+    if lost or region.lost_pointers or region.tainted:
+        return NoSummary(function.name, "it uses a pointer that cannot be followed")
+    scop = to_scop(region, isl.Set("{ : }"), parameters, Site(0, 0), frozenset())
+    conflicts = Conflicts(scop)
+    accesses: list[SummaryAccess] = []
+    for access in scop.accesses:
+        made = _access(access, function, conflicts, names)
+        if isinstance(made, str):
+            return NoSummary(function.name, f"it uses {made}")
+        if made is not None and made not in accesses:
+            accesses.append(made)
+    if len(accesses) > _MANY:
+        accesses = _united(accesses)
+    if len(accesses) > _MANY:
+        return NoSummary(function.name, f"it accesses more than {_MANY} different objects")
+    of_loops = (a for loop in scop.loops.values() for a in loop.assumptions)
+    presumed = _presumed(function, scope)
+    refused = scope.refused or [p.otherwise for p in presumed[MOST_PRESUMPTIONS:]]
+    if refused:
+        return NoSummary(function.name, refused[0].message)
+    every = dict.fromkeys((*scope.assumed, *of_loops))
+    assumptions = tuple(a for a in every if a.kind != "not-taken")
+    returns = _returned(function)
+    called = [s for s in (calls.summaries.get(c.function) for c in own.calls) if s is not None]
+    directed = bool(function.directives) or any(s.directed for s in called)
+    keeps = _stores_pointers(function) or any(s.keeps for s in called)
+    counters = _counters(function, called)
+    threads = thread_variables_of(function, calls), library_variables_set(function, calls)
+    facts = (accesses, returns, assumptions, directed, counters, keeps, threads, presumed)
+    key = blake2b(repr(facts).encode(), digest_size=12).hexdigest()
+    return Summary(
+        function.name,
+        key,
+        function.parameters,
+        integers,
+        tuple(accesses),
+        returns,
+        assumptions,
+        directed,
+        counters=counters,
+        keeps=keeps,
+        per_thread=threads[0],
+        sets=threads[1],
+        presumed=presumed,
+    )
+
+
+def _presumed(function: Function, scope: Scope) -> tuple[Presumption, ...]:
+    """Presumptions of the function as its callers see them: each names the function, and is decided by
+    parameters."""
+    own = frozenset(v.name for v in function.parameters)
+    found: dict[Presumption, None] = {}
+    for each in scope.presumed:
+        text = f"`{function.name}` may not be called in any order: {each.otherwise.message}"
+        otherwise = Rejection(each.otherwise.code, function.name_site, text)
+        within = each.function or function.name
+        decided_by = each.decided_by & own
+        found[replace(each, function=within, otherwise=otherwise, decided_by=decided_by)] = None
+    return tuple(found)
+
+
+def _united(accesses: list[SummaryAccess]) -> list[SummaryAccess]:
+    """Merge the accesses of a kind to one object. Otherwise, functions that call others twice each would
+    double their number from one to the next."""
+    found: dict[SummaryAccess, list[SummaryAccess]] = {}
+    for access in accesses:
+        found.setdefault(replace(access, region="", exact=True), []).append(access)
+    result: list[SummaryAccess] = []
+    for kind, each in found.items():
+        region = isl.Map(each[0].region)
+        for other in each[1:]:
+            region = region.union(isl.Map(other.region))
+        region = region.coalesce()
+        exact = all(access.exact for access in each)
+        if region.n_basic_map() > _PIECES:
+            region, exact = isl.Map.universe(region.get_space()), False
+        result.append(replace(kind, region=str(region), exact=exact))
+    return result
+
+
+def _stores_pointers(function: Function) -> bool:
+    """True if the function stores pointers where its caller may find them."""
+    assigns = (s.target for s in walk(function.body) if isinstance(s, Assign))
+    return any(isinstance(t.type, (Pointer, Struct)) and t.steps for t in assigns)
+
+
+def _counters(function: Function, called: Iterable[Summary]) -> tuple[Variable, ...]:
+    """The integers and pointers with static storage that the function or a callee names: their reads are no
+    accesses of the model."""
+    own = (v for v in effects(function.body).variables if v.storage in ("global", "cell") and not v.const)
+    named = {v.source_name: v for v in own if isinstance(v.type, (Integer, Pointer))}
+    named |= {v.source_name: v for one in called for v in one.counters}
+    return tuple(named[name] for name in sorted(named))
+
+
+def _pointer_obstacle(obstacles: list[Rejection]) -> bool:
+    return any(o.code in ("pointer-arithmetic", "may-alias") for o in obstacles)
+
+
+def _argument_names(function: Function, scope: Scope, integers: tuple[int, ...]) -> tuple[str, ...]:
+    """The isl names of the values of the integer parameters."""
+    names: list[str] = []
+    for k in integers:
+        variable = function.parameters[k]
+        symbol = scope.parameters.symbol(
+            ("entry", variable.name), variable.source_name, variable.type, f"arg_{k}"
+        )
+        names.append(next(iter(symbol.symbols)))
+    return tuple(names)
+
+
+def _sets_global_integers(function: Function) -> bool:
+    """True if the function changes a global integer or pointer, whose value callers rely on."""
+    return any(
+        isinstance(s, Assign)
+        and not s.target.steps
+        and s.target.variable.storage in ("global", "static", "cell")
+        and isinstance(s.target.type, (Integer, Pointer))
+        for s in walk(function.body)
+    )
+
+
+def _access(
+    access: Access, function: Function, conflicts: Conflicts, names: tuple[str, ...]
+) -> SummaryAccess | str | None:
+    """The access as its callers see it; `None` if they don't; a reason if that can't be said."""
+    memory = access.memory
+    variable = memory.variable
+    if access.kind == "read" and never_exposed(conflicts, access):
+        return None
+    if variable.storage == "local":
+        return None if not memory.follows_pointers and memory.pointer is None else "unknown memory"
+    way: tuple[str, ...] = ()
+    if variable.storage == "parameter":
+        if memory.pointer is None and not memory.follows_pointers:
+            # A copy of what the caller has.
+            return None
+        number = [v.name for v in function.parameters].index(variable.name)
+        way = _way(access)
+        if memory.follows_pointers and (not way or _sets_pointers(conflicts)):
+            return "memory behind pointers"
+    else:
+        number = -1
+        if memory.pointer is not None:
+            return "a global pointer"
+        if memory.follows_pointers:
+            return "memory behind pointers"
+    passed = way.count("[]")
+    region, exact = _region(access, names, memory.dimensions == memory.shape.count("[]"), passed)
+    subscript = None if exact or number < 0 else _subscript(access, function, way)
+    if subscript is not None:
+        always = access.relation.domain().params().plain_is_universe()
+        exact = always and not conflicts.scop.statements[access.statement].loops
+    certain = exact and conflicts.certain(access)
+    if variable.storage == "static" and "@static" not in variable.name:
+        # Another function may have a variable of that name.
+        variable = replace(variable, name=f"{variable.name}@static@{function.name}")
+    update = access.update if number < 0 else None
+    return SummaryAccess(
+        number,
+        variable,
+        memory.shape,
+        access.kind,
+        memory.element,
+        region,
+        certain,
+        update,
+        way,
+        subscript,
+        memory.bytewise,
+    )
+
+
+def _way(access: Access) -> tuple[str, ...]:
+    """The steps from a parameter to the pointer that leads to the memory: members of a structure, or of one
+    that a pointer leads to (`p->x[i]`, `p->q->x[i]`); none where there is no such pointer or several elements
+    lie on the way."""
+    memory = access.memory
+    fields = [k for k, step in enumerate(memory.shape) if step != "[]"]
+    if not fields or memory.shape.count("[]") != memory.dimensions:
+        return ()
+    if not memory.follows_pointers and memory.pointer is not None:
+        return ()
+    way, rest = memory.shape[: fields[-1] + 1], memory.shape[fields[-1] + 1 :]
+    elements = access.relation.range()
+    first = all(
+        elements.plain_get_val_if_fixed(isl.dim_type.set, k).is_zero() for k in range(way.count("[]"))
+    )
+    return way if len(rest) == 1 and first else ()
+
+
+def _subscript(access: Access, function: Function, way: tuple[str, ...]) -> Expr | None:
+    """Subscript of the element that a pointer leads to, as an expression of the parameters and of the
+    integers in them or reached through them; `None` where there is none, or where these may change before."""
+    if len(access.memory.shape) != len(way) + 1:
+        return None
+    named, rank = (p for p in places_in(function.body) if p.site == access.site), len(access.memory.shape)
+    lasts = {p.steps[-1] for p in named if p.variable == access.memory.variable and len(p.steps) == rank}
+    last = next(iter(lasts)) if len(lasts) == 1 else None
+    if not isinstance(last, Index):
+        return None
+    changed = effects(function.body)
+    written = changed.scalars | {v.name for v in changed.variables if v.escapes}
+    stored = any(isinstance(place.type, (Integer, Pointer, Struct)) for place in changed.places)
+    for node in subexpressions(last.subscript):
+        match node:
+            case Read(place):
+                of_parameter = place.variable in function.parameters and place.variable.name not in written
+                led = all(isinstance(step, Field) or is_zero(step) for step in place.steps)
+                steady = not place.steps or not (stored or changed.calls)
+                if not (of_parameter and led and steady):
+                    return None
+            case Constant() | Unary() | Binary() | Cast():
+                pass
+            case _:
+                return None
+    return last.subscript
+
+
+def _sets_pointers(conflicts: Conflicts) -> bool:
+    """True for a function that stores pointers: one that it finds in memory may not be the caller's."""
+    written = (a.memory.element for a in conflicts.scop.accesses if a.kind == "write")
+    return any(isinstance(each, (Pointer, Struct)) for each in written)
+
+
+def _region(access: Access, names: tuple[str, ...], plain: bool, passed: int) -> tuple[str, bool]:
+    """`{ [integer arguments] -> [x] }`: the elements accessed by a call, without the first `passed`
+    subscripts."""
+    rank = access.memory.shape.count("[]") - passed
+    if not plain:
+        inputs = ", ".join(names)
+        outputs = ", ".join(f"x{k}" for k in range(rank))
+        return f"{{ [{inputs}] -> [{outputs}] }}", False
+    elements = access.relation.range()
+    elements = isl.Set.reset_tuple_id(elements).project_out(isl.dim_type.set, 0, passed)
+    result = isl.Map.from_range(elements)
+    exact = True
+    for name in names:
+        at = result.find_dim_by_name(isl.dim_type.param, name)
+        position = result.dim(isl.dim_type.in_)
+        if at < 0:
+            result = result.add_dims(isl.dim_type.in_, 1)
+        else:
+            result = result.move_dims(isl.dim_type.in_, position, isl.dim_type.param, at, 1)
+    others = result.dim(isl.dim_type.param)
+    if others:
+        exact = not result.involves_dims(isl.dim_type.param, 0, others)
+        result = result.project_out(isl.dim_type.param, 0, others)
+    return str(result), exact
+
+
+def _returned(function: Function) -> Expr | None:
+    """The value of a function that does nothing but return an expression."""
+    statements = [s for s in function.body.statements if not isinstance(s, Assume)]
+    if len(statements) != 1 or not isinstance(statements[0], Jump) or statements[0].kind != "return":
+        return None
+    return statements[0].value

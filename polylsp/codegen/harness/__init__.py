@@ -1,1 +1,0 @@
-"""Calls of functions on generated data, for comparing versions."""

@@ -1,0 +1,1 @@
+"""Text and spans, queries, settings, files and processes: the basis of all other packages."""

@@ -1,0 +1,162 @@
+"""Process limits, messages between processes, and containment of failures.
+
+Limits are memory, CPU time and the life of the parent. Messages are length-prefixed pickles; both
+ends are processes of this program on one machine, and no other data are unpickled. An internal
+error, or exhaustion of stack or memory, costs one function (`Mishap`), not its file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import pickle
+import signal
+import struct
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+if TYPE_CHECKING:
+    from asyncio import StreamReader
+
+
+# --------------------------------------------------------------------------------------------------
+# Limits of a process that runs isl: memory and CPU time, and the life of its parent.
+# --------------------------------------------------------------------------------------------------
+
+
+EXIT_OUT_OF_MEMORY = 77
+"""The exit status of a process that reached its memory limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The limit that the analysis of a function reached ("it took too long"), and advice."""
+
+    reason: str
+    advice: str
+
+
+TOOK_TOO_LONG = Stop("it took too long", "raise `polylsp.max_seconds`, or split the function")
+
+
+def limit_memory(mebibytes: int) -> None:
+    """Limit the address space, where the system can; 0: no limit."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    soft = mebibytes * 2**20 if mebibytes else hard
+    if hard != resource.RLIM_INFINITY:
+        soft = min(soft, hard)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def limit_cpu_time(seconds: float) -> bool:
+    """Let the system end this process, with `SIGPROF`, once it has taken so many more seconds of CPU time;
+    0: no limit. Whether the system can."""
+    if not hasattr(signal, "setitimer"):  # Windows
+        return False
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    return True
+
+
+def ran_out_of_cpu_time(status: int | None) -> bool:
+    """True if `limit_cpu_time` ended a process with that exit status."""
+    return status is not None and hasattr(signal, "SIGPROF") and status == -signal.SIGPROF
+
+
+def end_with_parent(by: int = 9) -> None:
+    """Ask Linux to end this process with the thread that started it, however that dies."""
+    if not sys.platform.startswith("linux"):
+        return
+    import ctypes
+
+    set_parent_death_signal = 1
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(set_parent_death_signal, by)
+
+
+# --------------------------------------------------------------------------------------------------
+# Messages between our processes: pickled values, each after its length.
+#
+# Both ends are processes of ours on one machine; no other data are ever unpickled.
+# --------------------------------------------------------------------------------------------------
+
+
+_HEADER = struct.Struct(">Q")
+"""The length of a message, before the message."""
+
+
+def frame(message: object) -> bytes:
+    """The bytes that carry a message."""
+    body = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+    return _HEADER.pack(len(body)) + body
+
+
+async def received(replies: StreamReader) -> Any:
+    """The next message of a stream that is waited for; raises `asyncio.IncompleteReadError` at its end."""
+    (size,) = _HEADER.unpack(await replies.readexactly(_HEADER.size))
+    return pickle.loads(await replies.readexactly(size))
+
+
+def read(read_exactly: Callable[[int], bytes]) -> Any | None:
+    """The next message of a blocking stream, or `None` at its end."""
+    header = read_exactly(_HEADER.size)
+    if len(header) < _HEADER.size:
+        return None
+    (size,) = _HEADER.unpack(header)
+    body = read_exactly(size)
+    return pickle.loads(body) if len(body) == size else None
+
+
+# --------------------------------------------------------------------------------------------------
+# Failures of a step about one function, contained so that they cost that function, not its file:
+# internal errors, and exhaustion of stack or memory.
+# --------------------------------------------------------------------------------------------------
+
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Mishap:
+    """Reason why a step failed: the code of a rejection, a sentence and advice."""
+
+    code: Literal["internal-error", "budget"]
+    told: str
+    advice: str
+
+    def of(self, subject: str) -> str:
+        """The sentence, of something that was to be analysed."""
+        return self.told.format(subject)
+
+
+OURS = Mishap("internal-error", "an internal error of polylsp stopped the analysis of {}", "please report it")
+_DEEP = Mishap("budget", "{} is nested too deeply to be analysed", "split it")
+_LARGE = Mishap(
+    "budget",
+    "{} takes more memory to be analysed than polylsp may use",
+    "raise `polylsp.max_memory_mb`, or split it",
+)
+
+
+def contained(doing: str, work: Callable[[], T], instead: Callable[[Mishap], T]) -> T:
+    """Result of `work`. Where it fails, the result of `instead`; an internal error is logged with `doing`."""
+    try:
+        return work()
+    except MemoryError:
+        mishap = _LARGE
+    except RecursionError:
+        mishap = _DEEP
+    except Exception:
+        _log.exception("internal error, please report it: %s", doing)
+        mishap = OURS
+    # Only here, where the error no longer holds the frames of the work and all that these had allocated.
+    return instead(mishap)

@@ -1,0 +1,1 @@
+"""Edits for the actions that a user can choose, and their feasibility."""

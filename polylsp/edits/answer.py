@@ -1,0 +1,175 @@
+"""Edit for the action that the user chose, within a time limit.
+
+Returns the edit, or the reason why there is none. A request for kernels is declined when the search
+takes too long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from polylsp.core.language import PYTHON, named
+from polylsp.core.settings import Settings
+from polylsp.emit.subject import Again, Subject
+from polylsp.model.action import (
+    DEVICE_TARGETS,
+    KERNELS_OF,
+    TARGETS,
+    TARGETS_OF,
+    TRANSFORMS_OF,
+    WHOLE_FUNCTION,
+    ActionName,
+    Answer,
+    Ask,
+    Declined,
+    Edited,
+)
+from polylsp.model.facts import is_governed, parallel_roots
+from polylsp.poly.budget import Exhausted, budgeted
+from polylsp.targets import numpy_slices
+from polylsp.targets.directives import openacc, openmp, openmp_target
+from polylsp.targets.directives.rewriting import Edit, hints_aside, rewritten_first
+from polylsp.targets.gpu import cuda, pycuda
+from polylsp.targets.gpu.members import with_led_pointers
+from polylsp.targets.gpu.preparation import counted_first, hoisted_first, sized_first
+from polylsp.targets.numba import restructure_python
+from polylsp.targets.numba.restructure_python import spelled_first
+from polylsp.transforms import TRANSFORMS
+from polylsp.transforms.composing import limited
+from polylsp.transforms.restructure import restructured
+
+# --------------------------------------------------------------------------------------------------
+# Edit for the action that a person chose.
+# --------------------------------------------------------------------------------------------------
+
+
+DIRECTIVES: dict[str, Edit] = {
+    "openmp": openmp.edit,
+    "openacc": openacc.edit,
+    "openmp-target": openmp_target.edit,
+}
+IN_PYTHON: dict[str, Callable[[Subject, int], Answer]] = {
+    "copy": restructure_python.copy_edit,
+    "slices": numpy_slices.edit,
+}
+KERNELS: dict[str, Edit] = {"cuda": cuda.edit, "pycuda": pycuda.edit}
+
+
+def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answer:
+    """The edit that an action makes of a loop, or why there is none. `again` reads another text of the file,
+    and gives the same function in it."""
+    if not _is_for(ask.action, subject.language):
+        return Declined(f"`{ask.action}` is not for loops in {named(subject.language).title}.")
+    if ask.action != "openmp":
+        subject, again = subject.strict, _strictly(again)
+    if ask.ordinal == 0 and ask.action in WHOLE_FUNCTION:
+        return DIRECTIVES[ask.action](subject, 0, settings)
+    if ask.action in KERNELS and subject.language == PYTHON.name and ask.ordinal == 0:
+        return spelled_first(subject, 0, settings, KERNELS[ask.action], again)
+    if ask.ordinal == 0 and ask.action in KERNELS:
+        return KERNELS[ask.action](subject, 0, settings)
+    if all(each.ordinal != ask.ordinal for each in subject.facts.loops):
+        return Declined(f"`{ask.function}` has no such loop any more.")
+    if ask.action in TARGETS:
+        if any(is_governed(subject.facts, r.ordinal) for r in parallel_roots(subject.facts, ask.ordinal)):
+            what = "`prange`" if ask.action == "numba" else "A directive"
+            return Declined(f"{what} runs this loop in parallel already.")
+        if ask.action == "numba":
+            return restructure_python.edit(subject, ask.ordinal, again)
+        edit = DIRECTIVES[ask.action]
+        if ask.action in DEVICE_TARGETS:
+            edit = _prepared(edit, again)
+        counted = _counting(edit, again)
+        return rewritten_first(subject, ask.ordinal, settings, counted, again)
+    if ask.action in KERNELS and subject.language == PYTHON.name:
+        return spelled_first(subject, ask.ordinal, settings, KERNELS[ask.action], again)
+    if ask.action in KERNELS:
+        edit = _counting(_measuring(KERNELS[ask.action], again), again)
+        return edit(subject, ask.ordinal, settings)
+    if ask.action == "restructure":
+        return hints_aside(subject, 0, lambda one: restructured(one, settings, again), again)
+    if subject.language == PYTHON.name and ask.action in IN_PYTHON:
+        edit = IN_PYTHON[ask.action]
+        return limited(settings, lambda: edit(subject, ask.ordinal))
+    if ask.action in TRANSFORMS:
+        transform = TRANSFORMS[ask.action]
+        return hints_aside(subject, ask.ordinal, lambda one: transform(one, ask.ordinal, settings), again)
+    return Declined(f"`{ask.action}` is not known here.")
+
+
+def _strictly(again: Again) -> Again:
+    """Analysis of another text without presumptions about branches that print or end the program."""
+
+    def read(text: str) -> Subject | None:
+        found = again(text)
+        return found.strict if found is not None else None
+
+    return read
+
+
+def _measuring(edit: Edit, again: Again) -> Edit:
+    """An edit that finds out the sizes of arrays first where it needs them."""
+    return lambda subject, ordinal, settings: sized_first(subject, ordinal, settings, edit, again)
+
+
+def _counting(edit: Edit, again: Again) -> Edit:
+    """An edit that gives loops counters of their own first where it needs them."""
+    return lambda subject, ordinal, settings: counted_first(subject, ordinal, settings, edit, again)
+
+
+def _prepared(edit: Edit, again: Again) -> Edit:
+    """An edit with directives of a device, which has pointers of structures in local variables."""
+    measuring = _measuring(
+        lambda one, ordinal, settings: edit(with_led_pointers(one), ordinal, settings), again
+    )
+    return lambda subject, ordinal, settings: hoisted_first(subject, ordinal, settings, measuring, again)
+
+
+def _is_for(action: ActionName, language: str) -> bool:
+    """True if an action applies to loops of a language."""
+    if action in KERNELS:
+        return KERNELS_OF[language] == action
+    if action in TARGETS:
+        return action in TARGETS_OF[language]
+    return action in TRANSFORMS_OF[language]
+
+
+# --------------------------------------------------------------------------------------------------
+# Edits on request, with a time limit: a request for kernels is declined when they take too long to
+# find.
+# --------------------------------------------------------------------------------------------------
+
+
+_PATIENCE = 2
+"""Factor on the budget of a nest that kernels may take: several orders of the nest are tried."""
+
+_INSTEAD: dict[str, tuple[tuple[ActionName, str], ...]] = {
+    "cuda": (("openmp-target", "OpenMP offloading"), ("openacc", "OpenACC"), ("openmp", "OpenMP")),
+    "pycuda": (("numba", "Numba"),),
+}
+"""Alternative targets that run such loops in parallel, by name and in words."""
+
+
+def asked(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answer:
+    """The edit that an action makes of a loop, or why there is none."""
+    if ask.action not in KERNELS:
+        return answer(subject, ask, settings, again)
+    operations = _PATIENCE * settings.max_operations
+    found = budgeted(operations, lambda: answer(subject, ask, settings, again))
+    return _too_long(subject, ask, settings, again) if isinstance(found, Exhausted) else found
+
+
+def _too_long(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Declined:
+    loop = next((each for each in subject.facts.loops if each.ordinal == ask.ordinal), None)
+    which = f"the loops of `{subject.function.name}`"
+    if loop is not None:
+        which = f"the loop `{loop.iterator or loop.kind}` in line {subject.line_number(loop.site)}"
+    advice = "split it into smaller ones, or raise `polylsp.max_operations`"
+    for action, words in _INSTEAD[ask.action]:
+        other = replace(ask, action=action)
+        found = budgeted(settings.max_operations, lambda o=other: answer(subject, o, settings, again))
+        if isinstance(found, Edited):
+            advice = f"{words} (`{action}`) can run it in parallel instead"
+            break
+    return Declined(f"An order of {which} for a GPU takes too long to find: {advice}.")

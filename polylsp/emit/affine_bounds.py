@@ -1,0 +1,371 @@
+"""Affine sets as bounds in C: extrema and extents.
+
+Bounds are expressions of the parameters, or `None` where one cannot be written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+import islpy as isl
+
+# --------------------------------------------------------------------------------------------------
+# Bounds and extents of sets as C expressions of the parameters.
+# --------------------------------------------------------------------------------------------------
+
+
+_PARAM = isl.dim_type.param
+_SET = isl.dim_type.set
+_DIV = isl.dim_type.div
+_NEAR = (0, 1, 2, -1)
+
+
+_SIZE = re.compile(r"[A-Za-z_]\w*(?:(?:->|\.)[A-Za-z_]\w*)*")
+
+Choice = tuple[str, str]
+"""Conditional expression: the conjunction between conditions, and the whole with names in braces."""
+
+C_CHOICE: Choice = (" && ", "({condition} ? {then} : {otherwise})")
+PYTHON_CHOICE: Choice = (" and ", "({then} if {condition} else {otherwise})")
+
+
+@dataclass(frozen=True)
+class Names:
+    """Spelling of values in C, or in Python, at some place: parameters, by isl name, and numbers that are
+    macros; `literals` are numbers written as plain subscripts, and come from no macro."""
+
+    parameters: Mapping[str, str]
+    constants: Mapping[int, str] = field(default_factory=dict[int, str])
+    literals: frozenset[int] = frozenset()
+    choice: Choice = C_CHOICE
+
+    @property
+    def sizes(self) -> list[str]:
+        """The parameters that are variables, or members of structures: sizes, where they say how much."""
+        return [name for name, text in self.parameters.items() if _SIZE.fullmatch(text)]
+
+    def number(self, value: int) -> str:
+        """A number, by the name of a macro that is as much, or nearly, or of two that make it."""
+        if value in self.literals and value not in self.constants:
+            return str(value)
+        for difference in _NEAR:
+            name = self.constants.get(value + difference)
+            if name is not None:
+                return sum_of([(1, name), (-difference, "")]) if difference else name
+        for one, name in self.constants.items():
+            other = self.constants.get(value // one)
+            if other is not None and value % one == 0:
+                return f"{name} * {other}"
+        return str(value)
+
+
+def largest(values: isl.Set, dimension: int) -> isl.Aff | None:
+    """The largest value of a dimension where the set is not empty, if one expression says it."""
+    own = alone(values, dimension)
+    found = highest(own)
+    return None if found is None else _single(found, own)
+
+
+def smallest(values: isl.Set, dimension: int) -> isl.Aff | None:
+    """The smallest value of a dimension where the set is not empty, if one expression says it."""
+    own = alone(values, dimension)
+    found = lowest(own)
+    return None if found is None else _single(found, own)
+
+
+def highest(values: isl.Set) -> isl.PwAff | None:
+    """The largest value of a set of one dimension, if it has one. isl's parametric optimum can be wrong
+    beside strides, and is checked against the set."""
+    found = values.dim_max(0) if values.dim_has_upper_bound(_SET, 0) else None
+    beyond = found is None or not values.lex_gt_set(isl.Set.from_pw_aff(found)).is_empty()
+    return None if beyond else found
+
+
+def lowest(values: isl.Set) -> isl.PwAff | None:
+    """The smallest value of a set of one dimension, if it has one; see `highest`."""
+    found = values.dim_min(0) if values.dim_has_lower_bound(_SET, 0) else None
+    beyond = found is None or not values.lex_lt_set(isl.Set.from_pw_aff(found)).is_empty()
+    return None if beyond else found
+
+
+def alone(values: isl.Set, dimension: int) -> isl.Set:
+    """The values of one dimension, for any values of the others."""
+    count = values.dim(_SET)
+    return values.project_out(_SET, dimension + 1, count - dimension - 1).project_out(_SET, 0, dimension)
+
+
+def constant(value: isl.Aff) -> int | None:
+    """The value, where it is the same for all parameters."""
+    return int(str(value.get_constant_val())) if value.is_cst() else None
+
+
+def spelled(value: isl.Aff, names: Names) -> str | None:
+    """The value in C, given how parameters are written there; `None` where one cannot be written, or
+    a division is needed."""
+    if str(value.get_denominator_val()) != "1" or _divisions(value):
+        return None
+    terms: list[tuple[int, str]] = []
+    for k in range(value.dim(_PARAM)):
+        factor = int(str(value.get_coefficient_val(_PARAM, k)))
+        if factor:
+            name = names.parameters.get(value.get_dim_name(_PARAM, k) or "")
+            if name is None:
+                return None
+            terms.append((factor, name))
+    rest = int(str(value.get_constant_val()))
+    if not terms:
+        return names.number(rest)
+    if rest:
+        terms.append((rest, ""))
+    return sum_of(terms)
+
+
+def quotient(value: isl.Aff, names: Names, where: isl.Set) -> str | None:
+    """A sum with one quotient, rounded down, in C or Python, if the dividend is not negative at the values
+    `where` of parameters; `None` otherwise, or where it cannot be written."""
+    own = _divisions(value)
+    if len(own) != 1 or not value.get_coefficient_val(_DIV, own[0]).is_one():
+        return None
+    inside = value.get_div(own[0])
+    divisor = inside.get_denominator_val()
+    rest = value.set_coefficient_val(_DIV, own[0], isl.Val(0))
+    dividend = inside.scale_val(divisor).add(rest.scale_val(divisor))
+    negative = isl.PwAff.from_aff(dividend).lt_set(isl.PwAff.from_aff(dividend.scale_val(isl.Val(0))))
+    text = spelled(dividend, names) if negative.intersect(where).is_empty() else None
+    if text is None:
+        return None
+    operator = "//" if names.choice == PYTHON_CHOICE else "/"
+    return f"{text if text.isidentifier() else f'({text})'} {operator} {divisor}"
+
+
+def _divisions(value: isl.Aff) -> list[int]:
+    """The quotients that are a part of a value."""
+    every = range(value.dim(_DIV))
+    return [k for k in every if not value.get_coefficient_val(_DIV, k).is_zero()]
+
+
+def _single(found: isl.PwAff, values: isl.Set) -> isl.Aff | None:
+    """The one expression that holds wherever the set is not empty."""
+    pieces = found.gist(values.params()).coalesce().get_pieces()
+    return pieces[0][1] if len(pieces) == 1 else None
+
+
+def sum_of(terms: Iterable[tuple[int, str]]) -> str:
+    """A sum of coefficients and names (the constant without a name), the positive ones first."""
+    text = ""
+    for factor, name in sorted(terms, key=lambda term: term[0] < 0 or not term[1]):
+        size = abs(factor)
+        term = str(size) if not name else name if size == 1 else f"{size} * {name}"
+        if not text:
+            text = f"-{term}" if factor < 0 else term
+        else:
+            text += f" - {term}" if factor < 0 else f" + {term}"
+    return text
+
+
+# --------------------------------------------------------------------------------------------------
+# The first and the last value that a dimension of a set takes, as C can say it before the code
+# runs.
+# --------------------------------------------------------------------------------------------------
+
+
+_FEW = 3
+
+
+@dataclass(frozen=True)
+class Hull:
+    """All values between two, for all parameters: `first` and `count` say in C where they begin and how many
+    they are. `exact`: the ends are values that the dimension takes, not ones further out; `least`: the last
+    one is the least of several values."""
+
+    low: isl.PwAff
+    high: isl.PwAff
+    first: str
+    count: str
+    exact: bool = True
+    least: bool = False
+
+    @property
+    def text(self) -> str:
+        """`[first:count]`."""
+        return f"[{self.first}:{self.count}]"
+
+    def values(self) -> isl.Set:
+        """All of them: `{ [x] }`."""
+        above = isl.Set.from_pw_aff(self.low).apply(isl.Map("{ [v] -> [x] : x >= v }"))
+        below = isl.Set.from_pw_aff(self.high).apply(isl.Map("{ [v] -> [x] : x <= v }"))
+        return above.intersect(below)
+
+    def among(self, dimension: int, of: isl.Space) -> isl.Set:
+        """The elements of a space with such a value in one dimension."""
+        values = self.values().insert_dims(_SET, 0, dimension)
+        values = values.add_dims(_SET, of.dim(_SET) - dimension - 1)
+        return values.set_tuple_name(of.get_tuple_name(_SET)) if of.has_tuple_name(_SET) else values
+
+
+def at_least(value: int, names: Iterable[str]) -> isl.Set:
+    """The values of parameters of which those named are no less."""
+    listed = sorted(names)
+    conditions = " and ".join(f"{name} >= {value}" for name in listed) or "true"
+    return isl.Set(f"[{', '.join(listed)}] -> {{ : {conditions} }}")
+
+
+def hull(elements: isl.Set, dimension: int, names: Names, where: isl.Set) -> Hull | None:
+    """The values of one dimension of a set, at the parameters' values `where`; `None` if C cannot say
+    them."""
+    own = alone(elements, dimension)
+    own = (own.reset_tuple_id() if own.has_tuple_id() else own).intersect_params(where)
+    found = _hull(own, names, where)
+    if found is not None:
+        return found
+    # Between the iterations of a loop that steps over some there may be the last one as well.
+    wider = _hull(own.remove_divs(), names, where)
+    return replace(wider, exact=False) if wider is not None else None
+
+
+def _hull(own: isl.Set, names: Names, where: isl.Set) -> Hull | None:
+    if own.is_empty():
+        return None
+    ends, low = highest_row(own), lowest_row(own)
+    return _told(low, ends, names, where) if low is not None and ends is not None else None
+
+
+@dataclass(frozen=True)
+class Ends:
+    """The few expressions of which the largest (the `least` of them) is the last value."""
+
+    affs: list[isl.Aff]
+    least: bool = False
+
+    @property
+    def value(self) -> isl.PwAff:
+        """The last value."""
+        return _extreme(self.affs, self.least)
+
+
+def highest_row(values: isl.Set) -> Ends | None:
+    """The last value, wherever the set is not empty."""
+    found = highest(values)
+    affs = pieces_of(found, values) if found is not None else []
+    if found is None or not 0 < len(affs) <= _FEW:
+        return None
+    for some in (*(Ends([one]) for one in affs), Ends(affs), Ends(affs, least=True)):
+        if found.ne_set(some.value).intersect_params(values.params()).is_empty():
+            return some
+    return None
+
+
+def lowest_row(values: isl.Set) -> isl.Aff | None:
+    """The first value, or one between it and the target of the pointer: elements before an accessible one are
+    accessible."""
+    found = lowest(values)
+    if found is None:
+        return None
+    affs = pieces_of(found, values)
+    if len(affs) < 2:
+        return affs[0] if affs else None
+    for each in (*affs, _zero(affs[0])):
+        one = isl.PwAff.from_aff(each)
+        outside = one.gt_set(found).union(one.lt_set(isl.PwAff.from_aff(_zero(each))))
+        if outside.intersect_params(values.params()).is_empty():
+            return each
+    return None
+
+
+def pieces_of(found: isl.PwAff, values: isl.Set) -> list[isl.Aff]:
+    """The different expressions for an end of a set."""
+    affs: list[isl.Aff] = []
+    for _, aff in found.gist(values.params()).coalesce().get_pieces():
+        if not any(aff.plain_is_equal(other) for other in affs):
+            affs.append(aff)
+    return affs
+
+
+def _told(low: isl.Aff, ends: Ends, names: Names, where: isl.Set) -> Hull | None:
+    counts = [high.sub(low).add_constant_val(isl.Val(1)) for high in ends.affs]
+    if ends.least and any(_may_be_negative([one], names, where) for one in counts):
+        return None
+    if not ends.least and _may_be_negative(counts, names, where):
+        counts.append(_zero(counts[0]))
+    first, text = spelled(low, names), None
+    if len(counts) == 1:
+        text = quotient(counts[0], names, _sensible(names, where))
+    text = text or _extreme_text(sorted(counts, key=lambda one: bool(one.is_cst())), names, ends.least)
+    if first is None or text is None:
+        return None
+    return Hull(isl.PwAff.from_aff(low), ends.value, first, text, least=ends.least)
+
+
+def _extreme(affs: list[isl.Aff], least: bool) -> isl.PwAff:
+    """The largest of some expressions, or the `least`."""
+    first, *rest = map(isl.PwAff.from_aff, affs)
+    for each in rest:
+        first = first.min(each) if least else first.max(each)
+    return first
+
+
+def _sensible(names: Names, where: isl.Set) -> isl.Set:
+    """The parameters' values at which no size is negative."""
+    return where.intersect(at_least(0, names.sizes))
+
+
+def _may_be_negative(counts: list[isl.Aff], names: Names, where: isl.Set) -> bool:
+    """True if some counts are all negative for sensible sizes: no clause may contain that, though no data are
+    moved then."""
+    sizes = _sensible(names, where)
+    for count in counts:
+        zero = isl.PwAff.from_aff(_zero(count))
+        sizes = sizes.intersect(isl.PwAff.from_aff(count).lt_set(zero).params())
+    return not sizes.is_empty()
+
+
+def _zero(like: isl.Aff) -> isl.Aff:
+    return isl.Aff.zero_on_domain(isl.LocalSpace.from_space(like.get_domain_space()))
+
+
+# --- In C --------------------------------------------------------------------------------
+
+
+def _extreme_text(values: list[isl.Aff], names: Names, least: bool) -> str | None:
+    """The largest of some values, or the `least`."""
+    texts = {k: text for k, each in enumerate(values) if (text := spelled(each, names)) is not None}
+    return largest_text(values, names, texts, least) if len(texts) == len(values) else None
+
+
+def largest_text(
+    values: list[isl.Aff], names: Names, texts: Mapping[int, str], least: bool = False, begin: int = 0
+) -> str | None:
+    """The text of the largest (or `least`) of some values from number `begin` on, given their texts."""
+    first, *rest = values[begin:]
+    if not rest:
+        return texts[begin]
+    other = largest_text(values, names, texts, least, begin + 1)
+    pairs = [(each, first) if least else (first, each) for each in rest]
+    conditions = [_exceeds(one, another, names) for one, another in pairs]
+    if other is None or None in conditions:
+        return None
+    between, whole = names.choice
+    condition = between.join(str(each) for each in conditions)
+    return whole.format(condition=condition, then=texts[begin], otherwise=other)
+
+
+def _exceeds(left: isl.Aff, right: isl.Aff, names: Names) -> str | None:
+    return exceeds_zero(left.sub(right), names)
+
+
+def exceeds_zero(difference: isl.Aff, names: Names) -> str | None:
+    """Condition that a difference is positive, without subtractions on either side; `None` if C cannot
+    express it."""
+    above, below = (spelled(_part(each), names) for each in (difference, difference.neg()))
+    return None if above is None or below is None else f"{above} > {below}"
+
+
+def _part(value: isl.Aff) -> isl.Aff:
+    """The terms that are added, without those that are subtracted."""
+    zero = isl.Val(0)
+    for k in range(value.dim(_PARAM)):
+        if value.get_coefficient_val(_PARAM, k).lt(zero):
+            value = value.set_coefficient_val(_PARAM, k, zero)
+    return value.set_constant_val(zero) if value.get_constant_val().lt(zero) else value

@@ -1,0 +1,447 @@
+"""Footprint of loops in an array, as an array section in C: `a[0:n][0:m]`.
+
+The first dimension has exactly the range that is touched; the others are complete, since a section
+must be contiguous in memory (OpenMP 5.2, 5.8.3; OpenACC 3.3, 2.7.1). A section without a used
+element at some parameter values becomes empty there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polylsp.analysis.scop.symbolic_value import Poly, Symbol, polynomial
+from polylsp.core.language import PYTHON
+from polylsp.emit.affine_bounds import (
+    Hull,
+    Names,
+    alone,
+    at_least,
+    exceeds_zero,
+    highest_row,
+    hull,
+    largest_text,
+    lowest_row,
+    sum_of,
+)
+from polylsp.emit.c_pragmas import Stretch
+from polylsp.emit.source_names import declared_sizes, names_at, written
+from polylsp.emit.subject import Subject
+from polylsp.ir.program import Array, Binary, Cast, Constant, Expr, Integer, Place, Pointer, Read, Site, Type
+from polylsp.poly.scop import Access, Memory, Scop
+
+# --------------------------------------------------------------------------------------------------
+# Declared number of elements of an array.
+# --------------------------------------------------------------------------------------------------
+
+
+def declared_rows(of_type: Type, names: Names) -> isl.Set | None:
+    """The subscripts that an array is declared to have, if its size is a sum of parameters and numbers."""
+    extent = of_type.extent if isinstance(of_type, Array) else None
+    own = {text: name for name, text in names.parameters.items()}
+    size = _sum(extent, own) if extent is not None else None
+    if size is None:
+        return None
+    return isl.Set(f"[{', '.join(names.parameters)}] -> {{ [x] : 0 <= x < {size} }}")
+
+
+def _sum(value: Expr, own: Mapping[str, str]) -> str | None:
+    """A sum in isl's notation; `own` are its parameters by their texts."""
+    match value:
+        case Constant(int() as number):
+            return str(number)
+        case Read(Place(variable, ())):
+            return own.get(variable.source_name)
+        case Cast(operand, Integer()):
+            return _sum(operand, own)
+        case Binary("+" | "-" as operator, left, right):
+            parts = _sum(left, own), _sum(right, own)
+            return None if None in parts else f"({parts[0]} {operator} {parts[1]})"
+        case _:
+            return None
+
+
+# --------------------------------------------------------------------------------------------------
+# Empty sections: at some values of the parameters they have no used element, and lie outside of the
+# array: `a[k + 1:1]` in the last iteration, in which the loop over the rest does not run.
+# --------------------------------------------------------------------------------------------------
+
+
+def within_array(
+    section: Hull, used: isl.Set, everywhere: isl.Set, names: Names, where: isl.Set, declared: isl.Set | None
+) -> Hull | None:
+    """The section as it is, or empty where it would begin before the array, or reach beyond the elements that
+    code around uses `everywhere`, or beyond those that the array is `declared` to have where that uses none,
+    while no value is `used`; `None` if C cannot express the condition."""
+    sizes = at_least(0, names.sizes)
+    nothing = where.subtract(used.params()).intersect(sizes)
+    values = section.values()
+    outside = _outside(values, everywhere)
+    if declared is not None:
+        outside = outside.union(
+            values.subtract(declared).subtract(values.intersect_params(everywhere.params()))
+        )
+    outside = outside.intersect_params(nothing).params()
+    if outside.is_empty():
+        return section
+    conditions = _conditions(used.remove_divs().params().gist(where).coalesce())
+    needed = _needed(conditions, outside) if conditions is not None else None
+    texts = _texts(needed or (), names)
+    return replace(section, count=f"({' && '.join(texts)} ? {section.count} : 0)") if texts else None
+
+
+def used_where(used: isl.Set, names: Names, where: isl.Set) -> list[str] | None:
+    """The conditions in C under which some elements are used at all, at the parameters' values `where`;
+    `None` if they cannot be written."""
+    conditions = _conditions(used.params().gist(where).coalesce())
+    return _texts(conditions, names) if conditions is not None else None
+
+
+def _texts(conditions: Sequence[isl.Constraint], names: Names) -> list[str] | None:
+    """Some inequalities in C; `None` if one of them cannot be written."""
+    texts = [exceeds_zero(_plus_one(each.get_aff()), names) for each in conditions]
+    known = [text for text in texts if text is not None]
+    return known if len(known) == len(texts) else None
+
+
+def _outside(values: isl.Set, everywhere: isl.Set) -> isl.Set:
+    before = values.intersect(isl.Set("{ [x] : x < 0 }"))
+    above = everywhere.apply(isl.Map("{ [t] -> [x] : x >= t }"))
+    below = everywhere.apply(isl.Map("{ [t] -> [x] : x <= t }"))
+    return before.union(values.subtract(above.intersect(below)).intersect_params(everywhere.params()))
+
+
+def _conditions(where: isl.Set) -> list[isl.Constraint] | None:
+    """The inequalities that all hold there; `None` if there are others too."""
+    parts = where.get_basic_sets()
+    if len(parts) != 1 or parts[0].dim(isl.dim_type.div):
+        return None
+    found = parts[0].get_constraints()
+    return None if any(each.is_equality() for each in found) else list(found)
+
+
+def _needed(conditions: Sequence[isl.Constraint], outside: isl.Set) -> list[isl.Constraint] | None:
+    """The few of some conditions that keep all of `outside` away; `None` if all of them do not."""
+    kept = list(conditions)
+    if not _remaining(kept, outside).is_empty():
+        return None
+    for each in conditions:
+        fewer = [one for one in kept if one is not each]
+        if _remaining(fewer, outside).is_empty():
+            kept = fewer
+    return kept
+
+
+def _remaining(conditions: Sequence[isl.Constraint], outside: isl.Set) -> isl.Set:
+    for each in conditions:
+        outside = outside.intersect(isl.Set.from_basic_set(isl.BasicSet.from_constraint(each)))
+    return outside
+
+
+def _plus_one(value: isl.Aff) -> isl.Aff:
+    return value.add_constant_val(isl.Val(1))
+
+
+# --------------------------------------------------------------------------------------------------
+# Footprint of loops in an array, as an array section in C: `a[0:n][0:m]`.
+#
+# The first dimension has exactly the range that is touched; the others are whole, since a section
+# must be contiguous in memory (OpenMP 5.2, 5.8.3; OpenACC 3.3, 2.7.1).
+# --------------------------------------------------------------------------------------------------
+
+
+_PARAM = isl.dim_type.param
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section in C, and its elements as an isl set of the memory's dimensions: `None` where rows are
+    whole in C while less of them is touched. `assumed`: its ends are not surely inside the array.
+    `rows` are the values of its first subscript, where these are all that it leaves out; `first` and `count`
+    say in C where these begin and how many they are, and `inner` how many elements the other dimensions
+    have. `conditional`: there is nothing in it at parameters at which it would leave the array. `limit`: how
+    many rows the array is said to have, if there may be more in the section; `least`: they end at the least
+    of several values."""
+
+    text: str
+    elements: isl.Set | None
+    assumed: bool = False
+    rows: isl.Set | None = None
+    first: str = ""
+    count: str = ""
+    inner: tuple[str, ...] = ()
+    conditional: bool = False
+    limit: str = ""
+    least: bool = False
+
+
+def section(
+    subject: Subject,
+    scop: Scop,
+    accesses: Sequence[Access],
+    region: Stretch,
+    names: Names | None = None,
+    may_be_empty: bool = True,
+) -> Section | None:
+    """The section around all elements that accesses of one memory touch in one run of `region`, as it can be
+    written before it, with `names` or those that are visible there; `None` if it cannot be written.
+    `may_be_empty`: where the region uses nothing, there may be nothing in it."""
+    memory = accesses[0].memory
+    elements = touched(scop, accesses, region)
+    names = names or names_before(subject, scop, region)
+    if memory.strides:
+        return _linear(memory, elements, names)
+    around = touched(scop, [a for a in scop.accesses if a.memory is memory], replace(region, around=()))
+    declared = declared_rows(memory.variable.type, names)
+    where = entered(subject, scop, region)
+    own = declared if may_be_empty else None
+    found = _rows(subject, memory, elements, around, names, region, where, own)
+    if found is None or (found.conditional and not may_be_empty):
+        return _whole(subject, memory, names, region, declared)
+    if found.least and memory.variable.storage != "parameter":
+        return _whole(subject, memory, names, region, declared) or found
+    if not _leaves(found, declared, where):
+        return found
+    if memory.variable.storage != "parameter":
+        return _whole(subject, memory, names, region, declared)
+    return replace(found, limit=_declared_count(subject, memory.variable.type, region.site, names) or "")
+
+
+def _leaves(found: Section, declared: isl.Set | None, where: isl.Set) -> bool:
+    """True if the rows of a section, which are more than are touched, may be more than the declared ones."""
+    if not found.assumed or declared is None or found.rows is None:
+        return False
+    return not found.rows.intersect_params(where).is_subset(declared)
+
+
+def _declared_count(subject: Subject, of_type: Type, site: Site, names: Names) -> str | None:
+    """Declared number of rows of an array, in C."""
+    extent = of_type.extent if isinstance(of_type, Array) else None
+    return written(subject, extent, site, names) if extent is not None else None
+
+
+def names_before(subject: Subject, scop: Scop, region: Stretch) -> Names:
+    """Spelling of values just before `region`, including the iterators of the loops around it."""
+    names = names_at(subject, scop, region.site)
+    outer = {
+        _around(scop, each.ordinal): each.iterator
+        for each in map(subject.known, region.around)
+        if not each.misfit and each.iterator is not None and each.ordinal in scop.loops
+    }
+    return replace(names, parameters={**names.parameters, **outer})
+
+
+def touched(scop: Scop, accesses: Sequence[Access], region: Stretch) -> isl.Set:
+    """The elements of one memory that accesses touch in one run of `region`: the iterators of the
+    loops around it are parameters."""
+    result: isl.Set | None = None
+    for access in accesses:
+        loops = scop.statements[access.statement].loops
+        relation = access.relation
+        for outer in loops[: region.depth(scop)]:
+            at = relation.dim(_PARAM)
+            relation = relation.move_dims(_PARAM, at, isl.dim_type.in_, 0, 1)
+            relation = relation.set_dim_name(_PARAM, at, _around(scop, outer))
+        elements = relation.range()
+        result = elements if result is None else result.union(elements)
+    assert result is not None
+    return result
+
+
+def entered(subject: Subject, scop: Scop, region: Stretch) -> isl.Set:
+    """The values of parameters at which a run of `region` may begin, the iterators of the loops around it
+    among them; the size of an array in a parameter's declaration is at least one (C11 6.7.6.2p5)."""
+    domain = iterations(scop, region.around[-1], region) if region.depth(scop) else scop.context
+    sizes = declared_sizes(subject)
+    names = [n for n, text in names_at(subject, scop, region.site).parameters.items() if text in sizes]
+    return domain.params().intersect(at_least(1, names))
+
+
+def iterations(scop: Scop, ordinal: int, region: Stretch) -> isl.Set:
+    """The iterations of a loop in one run of `region`, or around it: the iterators of the loops around the
+    region are parameters."""
+    domain = scop.loops[ordinal].domain
+    for outer in region.around[len(region.around) - region.depth(scop) :]:
+        at = domain.dim(_PARAM)
+        domain = domain.move_dims(_PARAM, at, isl.dim_type.set, 0, 1)
+        domain = domain.set_dim_name(_PARAM, at, _around(scop, outer))
+    return domain.reset_tuple_id() if domain.has_tuple_id() else domain
+
+
+def _around(scop: Scop, ordinal: int) -> str:
+    """The parameter that stands for an iterator around the region; isl names cannot begin like this, so
+    that it is no other parameter's."""
+    return f"__{scop.loops[ordinal].dimension}"
+
+
+def _rows(
+    subject: Subject,
+    memory: Memory,
+    elements: isl.Set,
+    everywhere: isl.Set,
+    names: Names,
+    region: Stretch,
+    where: isl.Set,
+    declared: isl.Set | None,
+) -> Section | None:
+    subscripts = _leading(memory.shape)
+    inner = inner_extents(subject, memory.variable.type, subscripts, region.site, names)
+    split = memory.dimensions != memory.shape.count("[]")
+    if not subscripts or memory.follows_pointers or memory.scoped or inner is None or split:
+        return None
+    usual = first = hull(elements, 0, names, where)
+    if first is not None:
+        first = within_array(first, _bare(elements), _bare(everywhere), names, where, declared)
+    if first is None:
+        return None
+    space = elements.get_space()
+    box = first.among(0, space)
+    exact = subscripts == memory.dimensions == len(memory.shape)
+    for k, extent in enumerate(inner, start=1):
+        own = hull(elements, k, names, where) if exact else None
+        if own is None or own.text != f"[0:{extent}]":
+            exact = False
+        else:
+            box = box.intersect(own.among(k, space))
+    text = f"{memory.variable.source_name}{first.text}{_whole_rows(subject, memory, inner)}"
+    surely = box if exact else None
+    return Section(
+        text,
+        surely,
+        not first.exact,
+        first.values(),
+        first.first,
+        first.count,
+        tuple(inner),
+        first is not usual,
+        least=first.least,
+    )
+
+
+def _whole(
+    subject: Subject, memory: Memory, names: Names, region: Stretch, declared: isl.Set | None
+) -> Section | None:
+    """All that an array is declared to have, where data says which elements are used. Of a parameter, the
+    first size is a hint to people alone (C11 6.7.6.3p7)."""
+    of_type, subscripts = memory.variable.type, _leading(memory.shape)
+    size = subject.sizes.get(memory.variable.source_name)
+    if size is not None and memory.shape == ("[]",) and not memory.follows_pointers:
+        return Section(f"{memory.variable.source_name}[0:{size}]", None, first="0", count=size)
+    if not isinstance(of_type, Array) or of_type.extent is None or subscripts != len(memory.shape):
+        return None
+    inner = inner_extents(subject, of_type, subscripts, region.site, names)
+    count = _declared_count(subject, of_type, region.site, names)
+    if memory.follows_pointers or memory.scoped or inner is None or count is None:
+        return None
+    text = f"{memory.variable.source_name}[0:{count}]{_whole_rows(subject, memory, inner)}"
+    is_hint = memory.variable.storage == "parameter" and subject.language != PYTHON.name
+    return Section(text, None, is_hint, declared, "0", count, tuple(inner))
+
+
+def _bare(elements: isl.Set) -> isl.Set:
+    """The values of the first subscript."""
+    own = alone(elements, 0)
+    return own.reset_tuple_id() if own.has_tuple_id() else own
+
+
+def _leading(shape: tuple[str, ...]) -> int:
+    """The subscripts before the first member."""
+    return next((k for k, step in enumerate(shape) if step != "[]"), len(shape))
+
+
+def inner_extents(
+    subject: Subject, of_type: Type, subscripts: int, site: Site, names: Names
+) -> list[str] | None:
+    """The declared extents of all dimensions but the first."""
+    extents: list[str] = []
+    if not isinstance(of_type, (Array, Pointer)):
+        return None
+    inner = of_type.element if isinstance(of_type, Array) else of_type.to
+    for _ in range(subscripts - 1):
+        if not isinstance(inner, Array) or inner.extent is None:
+            return None
+        text = written(subject, inner.extent, site, names)
+        if text is None:
+            return None
+        extents.append(text)
+        inner = inner.element
+    return extents
+
+
+def _whole_rows(subject: Subject, memory: Memory, inner: Sequence[str]) -> str:
+    """All dimensions but the first, whole. An extent that the function does not spell, or that a macro gives,
+    is left to the compiler: it may differ when the program is built with other values of macros."""
+    spelled = (is_spelled(subject, memory.variable.type, k, text) for k, text in enumerate(inner, start=1))
+    return "".join(f"[0:{text}]" if own else "[:]" for own, text in zip(spelled, inner, strict=True))
+
+
+def is_spelled(subject: Subject, of_type: Type, dimension: int, text: str) -> bool:
+    """True if the text of an extent stands in the declaration, or is an expression of variables."""
+    extent = of_type
+    for _ in range(dimension):
+        extent = (
+            extent.element
+            if isinstance(extent, Array)
+            else extent.to
+            if isinstance(extent, Pointer)
+            else extent
+        )
+    value = extent.extent if isinstance(extent, Array) else None
+    if not isinstance(value, Constant) or subject.language == PYTHON.name:
+        return True
+    return value.site.first >= 0 and subject.source(value.site) == text
+
+
+def _linear(memory: Memory, elements: isl.Set, names: Names) -> Section | None:
+    """The part of a linear array that its rows take. Where the last element of a row is the largest of
+    several values, so is the number of elements."""
+    first = last = Poly.constant(0)
+    several: tuple[Poly, list[isl.Aff]] | None = None
+    for k, stride in enumerate(memory.strides):
+        step = Poly.of({tuple(Symbol(n) for n in monomial): c for monomial, c in stride})
+        own = alone(elements, k)
+        low, high = lowest_row(own), highest_row(own)
+        start = polynomial(low) if low is not None else None
+        if start is None or high is None or high.least:
+            return None
+        first = first + start * step
+        end = polynomial(high.affs[0]) if len(high.affs) == 1 else None
+        if end is not None:
+            last = last + end * step
+        elif several is None and (step.as_constant or 0) > 0 and len(high.affs) > 1:
+            several = step, high.affs
+        else:
+            return None
+    begin, count = written_sum(first, names), _linear_count(last - first + 1, several, names)
+    if begin is None or count is None:
+        return None
+    return Section(f"{memory.variable.source_name}[{begin}:{count}]", None, first=begin, count=count)
+
+
+def _linear_count(count: Poly, several: tuple[Poly, list[isl.Aff]] | None, names: Names) -> str | None:
+    """A number of elements in C, to which the largest of `several` values adds as many as its step says."""
+    if several is None:
+        return written_sum(count, names)
+    step, affs = several
+    texts: dict[int, str] = {}
+    for k, aff in enumerate(affs):
+        end = polynomial(aff)
+        text = written_sum(count + end * step, names) if end is not None else None
+        if text is None:
+            return None
+        texts[k] = text
+    return largest_text(affs, names, texts)
+
+
+def written_sum(value: Poly, names: Names) -> str | None:
+    """A polynomial in C; `None` where one of its parameters cannot be written."""
+    terms: list[tuple[int, str]] = []
+    for monomial, factor in value.terms:
+        words = [names.parameters.get(a.name) if isinstance(a, Symbol) else None for a in monomial]
+        if any(word is None for word in words):
+            return None
+        terms.append((factor, " * ".join(word for word in words if word is not None)))
+    number = value.as_constant
+    return sum_of(terms) if number is None else names.number(number)

@@ -1,0 +1,324 @@
+"""Source spellings of values at a place: parameters, device variables, and macros for numbers.
+
+A name must denote the same value or variable at the place of use. The model has only the present
+value of a macro; an edit with the number would be wrong once compiled with `-DN=…`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from polylsp.core.language import PYTHON
+from polylsp.emit.affine_bounds import PYTHON_CHOICE, Names
+from polylsp.emit.c_pragmas import Stretch
+from polylsp.emit.subject import Subject
+from polylsp.ir.effects import effects, nodes, places_in, walk
+from polylsp.ir.program import (
+    AddressOf,
+    Array,
+    Assign,
+    Call,
+    Constant,
+    Declare,
+    Expr,
+    Field,
+    Floating,
+    Index,
+    Integer,
+    Loop,
+    Place,
+    Pointer,
+    Read,
+    Site,
+    Type,
+    Variable,
+    subexpressions,
+)
+from polylsp.ir.spelling import spell, spell_value
+from polylsp.ir.verdict import Parallel
+from polylsp.model.facts import LoopFacts
+from polylsp.poly.scop import Access, Scop
+
+# --------------------------------------------------------------------------------------------------
+# Numbers that the user wrote as names of macros, so that edits can use the same names.
+#
+# The model has only the present value of such a macro; an edit with the number would be wrong once
+# the program is compiled with `-DN=…`.
+# --------------------------------------------------------------------------------------------------
+
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_NUMBER = re.compile(r"[1-9]\d{0,8}")
+_WORD = re.compile(r"\w+")
+_SECTION = re.compile(r"\[[^\]]*:[^\]]*\]")
+_LARGE = re.compile(r"[1-9]\d+")
+_SMALL = 2
+
+
+def named_constants(subject: Subject) -> dict[int, str]:
+    """Macros that stand for a number in the headers of loops and the declarations of arrays, by their
+    values."""
+    found: dict[int, str] = {}
+    local = {s.variable.source_name for s in walk(subject.function.body) if isinstance(s, Declare)}
+    for constant in _constants(subject):
+        if isinstance(constant.value, int) and constant.value > _SMALL:
+            text = subject.source(constant.site)
+            if _NAME.fullmatch(text) and text not in local:
+                found.setdefault(constant.value, text)
+    return found
+
+
+def literals(subject: Subject) -> frozenset[int]:
+    """The numbers that stand in the function's text as whole subscripts (`b[3]`)."""
+    words = [subject.token(k) for k in range(len(subject.starts))]
+    between = zip(words, words[1:], words[2:], strict=False)
+    return frozenset(int(n) for a, n, b in between if (a, b) == ("[", "]") and _NUMBER.fullmatch(n))
+
+
+def settled_by_macros(subject: Subject, texts: Iterable[str]) -> tuple[str, ...]:
+    """Computed numbers in the array sections of some directives, in a function that computes with macros:
+    they may differ when the program is compiled with other values of these."""
+    if not any(_is_named(subject, constant) for constant in _all_constants(subject)):
+        return ()
+    own = set(_WORD.findall(subject.text[subject.start : subject.start + subject.ends[-1]]))
+    found = (
+        number for text in texts for section in _SECTION.findall(text) for number in _WORD.findall(section)
+    )
+    return tuple(dict.fromkeys(n for n in found if _LARGE.fullmatch(n) and n not in own))
+
+
+def _all_constants(subject: Subject) -> Iterator[Constant]:
+    for statement in walk(subject.function.body):
+        for node in nodes(statement):
+            if isinstance(node, Constant):
+                yield node
+
+
+def _is_named(subject: Subject, constant: Constant) -> bool:
+    """True if a number comes out of a macro, or is the value of a name."""
+    large = isinstance(constant.value, int) and constant.value > _SMALL
+    return large and not subject.source(constant.site)[:1].isdigit()
+
+
+def _constants(subject: Subject) -> Iterator[Constant]:
+    values = [*_extents(subject), *_bounds(subject)]
+    for value in values:
+        for node in subexpressions(value):
+            if isinstance(node, Constant):
+                yield node
+
+
+def _extents(subject: Subject) -> Iterator[Expr]:
+    declared = [s.variable for s in walk(subject.function.body) if isinstance(s, Declare)]
+    for variable in (*subject.function.parameters, *declared):
+        of_type: Type = variable.type
+        while isinstance(of_type, (Array, Pointer)):
+            if isinstance(of_type, Array) and of_type.extent is not None:
+                yield of_type.extent
+            of_type = of_type.element if isinstance(of_type, Array) else of_type.to
+
+
+def _bounds(subject: Subject) -> Iterator[Expr]:
+    for statement in walk(subject.function.body):
+        if isinstance(statement, Loop):
+            if statement.condition is not None:
+                yield statement.condition
+            yield from (s.value for s in statement.step.statements if isinstance(s, Assign))
+
+
+# --------------------------------------------------------------------------------------------------
+# Values that can be written in C at a place: the model's parameters, and constants of declarations.
+# --------------------------------------------------------------------------------------------------
+
+
+_CONVERTED = re.compile(r"\([a-z _]+\)([A-Za-z_]\w*)")
+_LENGTH = re.compile(r"([A-Za-z_]\w*)\.shape\[\d+\]")
+
+
+def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
+    """The spelling in C, just before `site`, of each parameter (isl name) that stands for the value which
+    a variable surely holds there, and of numbers that are written as macros."""
+    settled = {v.source_name: v for v in subject.variables if is_settled(subject, v, site)}
+    computed = _computed(subject, settled)
+    found: dict[str, str] = {}
+    members = _members(subject, site)
+    for name, text in scop.parameters.items():
+        if text in members:
+            found[name] = text
+            continue
+        if text in computed:
+            found[name] = computed[text]
+            continue
+        variable = _leaf(settled, text)
+        # An input of the function is what its name says only if nothing is assigned to it.
+        if variable is not None and (name in scop.derived or not subject.assigned(variable)):
+            found[name] = text
+        length = _LENGTH.fullmatch(text) if subject.language == PYTHON.name else None
+        if length is not None and length[1] in settled:
+            found[name] = text
+    for name, factors in scop.products.items():
+        if all(factor in found for factor in factors):
+            found[name] = " * ".join(found[factor] for factor in factors)
+    if subject.language == PYTHON.name:
+        return Names(found, choice=PYTHON_CHOICE)
+    return Names(found, named_constants(subject), literals(subject))
+
+
+def _members(subject: Subject, site: Site) -> set[str]:
+    """Members of structures (`d->n`), as the source writes them, with one value in all of the function."""
+    own = subject.effects
+    if subject.members or own.calls:
+        return set()
+    places = [each for each in places_in(subject.function.body) if _is_member(each)]
+    if any(_may_be(stored, each.type) for stored in own.places for each in places[:1]):
+        return set()
+    return {spell(Read(p)) for p in places if is_settled(subject, p.variable, site)}
+
+
+def _is_member(place: Place) -> bool:
+    """True if a place is a whole number in a structure that no subscript chooses."""
+    steps = [s.subscript for s in place.steps if isinstance(s, Index)]
+    fixed = all(isinstance(each, Constant) and each.value == 0 for each in steps)
+    is_last = bool(place.steps) and isinstance(place.steps[-1], Field)
+    return is_last and fixed and isinstance(place.type, Integer)
+
+
+def _leaf(settled: Mapping[str, Variable], text: str) -> Variable | None:
+    """The variable whose value a text is, as it stands or converted."""
+    if converted := _CONVERTED.fullmatch(text):
+        return settled.get(converted[1])
+    variable = settled.get(text)
+    return variable if variable is not None and isinstance(variable.type, Integer) else None
+
+
+def _computed(subject: Subject, settled: Mapping[str, Variable]) -> dict[str, str]:
+    """Texts that are conversions of settled variables, and the variables that were set to their values."""
+    found: dict[str, str] = {}
+    for name, variable in settled.items():
+        for assign in subject.assigned(variable) if variable.storage == "local" else ():
+            text, leaves = spell_value(assign.value), tuple(subexpressions(assign.value))
+            plain = not any(isinstance(each, (AddressOf, Call)) for each in leaves)
+            reads = [each.place for each in leaves if isinstance(each, Read)]
+            kept = all(not p.steps and settled.get(p.variable.source_name) == p.variable for p in reads)
+            if text.startswith("(") and assign.operator is None and plain and kept:
+                found.setdefault(text, name)
+    return found
+
+
+def written(subject: Subject, value: Expr, site: Site, names: Names) -> str | None:
+    """A value of a declaration in C, if it is the same just before `site`, with `names` for numbers."""
+    for node in subexpressions(value):
+        if isinstance(node, (AddressOf, Call)):
+            return None
+        if isinstance(node, Read) and (
+            node.place.steps or not is_settled(subject, node.place.variable, site)
+        ):
+            return None
+    if isinstance(value, Constant) and isinstance(value.value, int):
+        return names.number(value.value)
+    return spell(value)
+
+
+def declared_sizes(subject: Subject) -> frozenset[str]:
+    """The variables that are sizes in the declarations of the function's parameters, and never change."""
+    found: set[str] = set()
+    for parameter in subject.function.parameters:
+        of_type: Type = parameter.type
+        while isinstance(of_type, (Array, Pointer)):
+            extent = of_type.extent if isinstance(of_type, Array) else None
+            if isinstance(extent, Read) and extent.place.variable in subject.function.parameters:
+                found.add(extent.place.variable.source_name)
+            of_type = of_type.element if isinstance(of_type, Array) else of_type.to
+    return frozenset(found)
+
+
+def is_settled(subject: Subject, variable: Variable, site: Site) -> bool:
+    """True if a variable has one value at `site`, and in all of the function after it was set: it is a
+    parameter that is never assigned, or assigned once, before and in no loop, and its name is unique."""
+    if [v.source_name for v in subject.variables].count(variable.source_name) != 1:
+        return False
+    if variable.storage in ("global", "static") or variable.escapes:
+        return not _is_disturbed(subject, variable)
+    assigned = subject.assigned(variable)
+    if variable.storage == "parameter":
+        return not assigned
+    return len(assigned) == 1 and assigned[0].site.last < site.first and not _repeats(subject, assigned[0])
+
+
+def _is_disturbed(subject: Subject, variable: Variable) -> bool:
+    """True if the function may change a variable that others can reach."""
+    own = subject.effects
+    stored = any(_may_be(place, variable.type) for place in own.places)
+    return bool(own.calls) or stored or variable.name in own.scalars
+
+
+def _may_be(place: Place, of_type: Type) -> bool:
+    """True if a stored element may be a number of some type that others can reach: neither one of an array
+    with a name of its own, nor a real number where the other is none (C11 6.5p7)."""
+    is_named = isinstance(place.variable.type, Array) and place.variable.storage != "parameter"
+    apart = isinstance(place.type, Floating) and isinstance(of_type, (Integer, Pointer))
+    return not is_named and not apart
+
+
+def _repeats(subject: Subject, assign: Assign) -> bool:
+    """True if an assignment stands in a loop."""
+    return any(
+        loop.site.first <= assign.site.first and assign.site.last <= loop.site.last
+        for loop in subject.facts.loops
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# Nameability of a device's variables in a clause: the name must denote the same variable where the
+# clause stands as in the loops.
+# --------------------------------------------------------------------------------------------------
+
+
+def why_not_named(subject: Subject, region: Stretch, variable: Variable, accesses: list[Access]) -> str:
+    """Reason why a clause before a region cannot name an array that is accessed in it; empty if it can."""
+    name = variable.source_name
+    if any(a.memory.follows_pointers for a in accesses):
+        return (
+            f"`{name}` leads to its elements by pointers in memory, which a device cannot follow: "
+            "put them into one array."
+        )
+    if any(isinstance(a.memory.element, Pointer) for a in accesses):
+        return f"`{name}` holds pointers, which lead to memory of the host: use subscripts instead."
+    if [v.source_name for v in subject.variables].count(name) != 1:
+        return f"More than one variable is called `{name}` in `{subject.function.name}`: rename one."
+    if _is_declared_in(subject, region, variable):
+        return f"`{name}` is declared between the parallel loops: declare it before them."
+    if isinstance(variable.type, Pointer) and not _is_steady(subject, region, variable, accesses):
+        return f"The pointer `{name}` is set anew: use one that keeps its value for the parallel loops."
+    return ""
+
+
+def unnamed_pointer(subject: Subject, root: LoopFacts, named: set[str]) -> str:
+    """A pointer or an array that a loop of the device uses from outside, and that no clause names: it has
+    the host's address there. Empty if there is none."""
+    loop = subject.loop(root.ordinal)
+    inside = {s.variable for s in walk(loop) if isinstance(s, Declare)}
+    verdict = root.verdict
+    own = {*verdict.private, *verdict.lastprivate} if isinstance(verdict, Parallel) else set[str]()
+    found = (
+        v.source_name
+        for v in effects(loop).variables
+        if isinstance(v.type, (Pointer, Array)) and v not in inside and v.source_name not in named | own
+    )
+    return min(found, default="")
+
+
+def _is_declared_in(subject: Subject, region: Stretch, variable: Variable) -> bool:
+    return any(
+        isinstance(s, Declare) and s.variable == variable and region.holds(s.site)
+        for s in walk(subject.function.body)
+    )
+
+
+def _is_steady(subject: Subject, region: Stretch, variable: Variable, accesses: list[Access]) -> bool:
+    """True if subscripts count from the target of the pointer at the beginning of the region."""
+    assigned = subject.assigned(variable)
+    if all(a.memory.from_entry and not a.memory.fresh for a in accesses):
+        return not assigned
+    return len(assigned) == 1 and assigned[0].site.last < region.site.first

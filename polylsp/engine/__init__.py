@@ -1,0 +1,1 @@
+"""Incremental queries from the text of a file to reports, edits and plans."""

@@ -1,0 +1,256 @@
+"""Queries on functions that are ready: the effects of calls of them, and their facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from polylsp.analysis.function_facts import Wanted, facts, failed, given_up
+from polylsp.analysis.scop.summaries import Calls, NoSummary, Summary
+from polylsp.analysis.summarising import summarise
+from polylsp.core.processes import Mishap, Stop, contained
+from polylsp.core.query import query
+from polylsp.engine.fact_cache import fact_cache
+from polylsp.engine.prepared import Prepared, digest, keep_models
+from polylsp.ir.effects import loops_in
+from polylsp.ir.program import Function, Rejection
+from polylsp.ir.verdict import Unknown, Verdict
+from polylsp.model.facts import FunctionAnswer, FunctionFacts
+
+
+@dataclass(frozen=True)
+class Known:
+    """Summaries passed along with their keys; all are equal, since the keys tell them apart."""
+
+    summaries: tuple[Summary | NoSummary, ...] = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A function to decide, with the summaries of its callees. `cached`: the facts may come from the user's
+    cache, and are stored there."""
+
+    key: str
+    prepared: Prepared = field(compare=False, repr=False)
+    summaries: tuple[Summary | NoSummary, ...] = field(compare=False, repr=False)
+    wanted: Wanted = field(compare=False)
+    cached: bool = field(default=False, compare=False)
+
+
+def task_of(
+    prepared: Prepared, summaries: tuple[Summary | NoSummary, ...], wanted: Wanted, *, cached: bool
+) -> Task:
+    """The task, named so that equal keys mean equal facts, in any process."""
+    # Sets are unordered.
+    exactly = replace(wanted, serial=frozenset(), schedules=False), sorted(wanted.serial)
+    key = digest(prepared.key, [s.key for s in summaries], exactly)
+    return Task(_named(key, schedules=wanted.schedules), prepared, summaries, wanted, cached)
+
+
+_LONGER = "s"
+"""The end of the key of a task with schedules."""
+
+
+def _named(key: str, *, schedules: bool) -> str:
+    """The key of a task with or without schedules, from that of either."""
+    return key.removesuffix(_LONGER) + (_LONGER if schedules else "")
+
+
+@query()
+def summarised(prepared: Prepared, summaries: tuple[str, ...], known: Known) -> Summary | NoSummary:
+    """Summary of the reads and writes of a call, or the reason why there is none."""
+    function = prepared.function
+    return contained(
+        f"summarising the function `{function.name}`",
+        lambda: summarise(function, calls_of(known.summaries)),
+        lambda mishap: NoSummary(function.name, mishap.of("it")),
+    )
+
+
+@query()
+def decided(task: Task) -> FunctionFacts:
+    """The facts of a function; where finding them fails, those without schedules, or none."""
+    function = task.prepared.function
+
+    def simpler(mishap: Mishap) -> FunctionFacts:
+        return decided(_quick(task)) if task.wanted.schedules else failed(function, mishap)
+
+    return contained(f"analysing the function `{function.name}`", lambda: _facts(task), simpler)
+
+
+def _facts(task: Task) -> FunctionFacts:
+    found, nests = facts(task.prepared.function, calls_in(task), task.wanted)
+    keep_models(task.key, nests)
+    found = replace(found, seconds=(*task.prepared.seconds, *found.seconds))
+    if task.cached and _is_worth_caching(task):
+        fact_cache().put(task.key, found)
+    return found
+
+
+def _is_worth_caching(task: Task) -> bool:
+    """True if finding the facts takes isl: that of a function without loops costs less than a look-up. A
+    function whose reading failed is read again: the next process may have more memory, or a longer stack."""
+    function = task.prepared.function
+    if any(problem.code in ("internal-error", "budget") for problem in function.problems):
+        return False
+    return bool(function.directives) or bool(loops_in(function.body))
+
+
+def at_hand(task: Task) -> Task | None:
+    """The task, or the same with schedules, whose facts are available, here or in the user's cache; these are
+    remembered. A cache is looked into here alone, once for each task."""
+    complete = _with_schedules(task, schedules=True)
+    return next((each for each in dict.fromkeys((complete, task)) if _is_known(each)), None)
+
+
+def _is_known(task: Task) -> bool:
+    if decided.remembers(task):
+        return True
+    known = fact_cache().get(task.key) if task.cached and _is_worth_caching(task) else None
+    if known is not None:
+        decided.remember(known, task)
+    return known is not None
+
+
+def _quick(task: Task) -> Task:
+    """The task without schedules."""
+    return _with_schedules(task, schedules=False)
+
+
+def _with_schedules(task: Task, *, schedules: bool) -> Task:
+    if task.wanted.schedules == schedules:
+        return task
+    key = _named(task.key, schedules=schedules)
+    return replace(task, key=key, wanted=replace(task.wanted, schedules=schedules))
+
+
+def _set_aside(function: Function, stop: Stop) -> FunctionFacts:
+    """The facts of a function whose analysis reached a limit: each loop says which."""
+    found = given_up(function)
+    message = f"the analysis of this function was stopped because {stop.reason}"
+
+    def said(verdict: Verdict) -> Verdict:
+        if not isinstance(verdict, Unknown):
+            return verdict
+        at = verdict.rejection.site
+        return replace(verdict, rejection=Rejection("budget", at, message, stop.advice))
+
+    return replace(found, loops=tuple(replace(loop, verdict=said(loop.verdict)) for loop in found.loops))
+
+
+def calls_of(summaries: tuple[Summary | NoSummary, ...]) -> Calls:
+    """The summaries by name, and why there is none of others."""
+    known = {s.name: s for s in summaries if isinstance(s, Summary)}
+    state = {s.name: s.state for s in summaries if s.state is not None}
+    refused = {s.name: s for s in summaries if isinstance(s, NoSummary)}
+    reports = frozenset(name for name, one in refused.items() if one.reports)
+    reasons = {name: one.reason for name, one in refused.items()}
+    ordered = {name: one.ordered for name, one in refused.items() if one.ordered}
+    return Calls(known, reasons, state, reports=reports, ordered=ordered)
+
+
+def calls_in(task: Task) -> Calls:
+    """The summaries that the loops of a task may rest on."""
+    found = calls_of(task.summaries)
+    return found if task.wanted.presuming else found.without_presumptions()
+
+
+def summaries(
+    known: Iterable[Prepared],
+    names: Iterable[str],
+    outside: Callable[[str], Summary | NoSummary | None],
+    stopped: Callable[[str], Stop | None],
+    begin: Callable[[str, str], None],
+) -> dict[str, Summary | NoSummary]:
+    """Summaries of the functions of these names and of those that they call, callees first; none of functions
+    that call themselves, directly or not, nor where `stopped` has a limit that was reached. `outside`
+    summarises one that is not among the `known`; `begin(key, name)` is called before each one that is not
+    remembered."""
+    by_name = {one.function.name: one for one in known}
+    result: dict[str, Summary | NoSummary] = {}
+    visited: set[str] = set()
+    # The calls on the way to a function and those that are still to be followed: a chain of calls may be
+    # longer than any stack.
+    path: list[tuple[Prepared, Iterator[str]]] = []
+
+    def enter(name: str) -> None:
+        visited.add(name)
+        if name in by_name:
+            path.append((by_name[name], iter(by_name[name].calls)))
+        elif (found := outside(name)) is not None:
+            result[name] = found
+
+    def summary(one: Prepared) -> Summary | NoSummary:
+        name, called = one.function.name, used(one, result)
+        question = one, tuple(s.key for s in called), Known(called)
+        if not summarised.remembers(*question):
+            key = digest("summary", one.key, question[1])
+            if (stop := stopped(key)) is not None:
+                return NoSummary(name, f"its analysis was stopped because {stop.reason}")
+            begin(key, name)
+        return summarised(*question)
+
+    for name in names:
+        if name not in visited:
+            enter(name)
+        while path:
+            one, calls = path[-1]
+            callee = next((each for each in calls if each not in visited), None)
+            if callee is not None:
+                enter(callee)
+                continue
+            path.pop()
+            result[one.function.name] = summary(one)
+    return result
+
+
+def used(prepared: Prepared, known: Mapping[str, Summary | NoSummary]) -> tuple[Summary | NoSummary, ...]:
+    """Summaries of a function's callees, as far as there are any."""
+    return tuple(known[name] for name in prepared.calls if name in known)
+
+
+def lighter(task: Task, stopped: Mapping[str, Stop]) -> Task:
+    """The task without schedules, where it was stopped with them, or without them even."""
+    if not stopped:
+        return task
+    quick = _quick(task)
+    return quick if task.key in stopped or quick.key in stopped else task
+
+
+def keys_of(task: Task) -> tuple[str, ...]:
+    """The keys of a task and of the lighter one that may stand in for it."""
+    return task.key, _quick(task).key
+
+
+def take_finished(task: Task, finished: Callable[[str], FunctionAnswer | None]) -> None:
+    """Remember the facts for a task, with or without schedules, that another process has found."""
+    for each in dict.fromkeys((task, _with_schedules(task, schedules=True))):
+        if not decided.remembers(each) and (answer := finished(each.key)) is not None:
+            decided.remember(answer.facts, each)
+
+
+def tried_elsewhere(
+    answer: FunctionAnswer, finished: Callable[[str], FunctionAnswer | None]
+) -> FunctionAnswer | None:
+    """The same answer with the edits that another process has tried, if one has."""
+    found = finished(answer.key.partition("-")[0])
+    return found if found is not None and found.key == tried_key(answer) else None
+
+
+def tried_key(answer: FunctionAnswer) -> str:
+    """The key of an answer once its edits have been tried."""
+    return f"{answer.key}-tried"
+
+
+def answer_of(task: Task, stopped: Mapping[str, Stop]) -> FunctionAnswer:
+    """Answer for a function; a reduced one if its task was stopped. The key of an answer begins with that of
+    its task, unless it was stopped: such an answer is never taken for the task's."""
+    key = task.key
+    prepared = task.prepared
+    if (stop := stopped.get(key)) is not None:
+        found, key = _set_aside(prepared.function, stop), f"stopped-{key}-{digest(stop)}"
+    else:
+        found, key = decided(task), task.key
+    answer_key = f"{key}-{prepared.places}"
+    places = (prepared.starts, prepared.ends, prepared.pragmas)
+    return FunctionAnswer(answer_key, found, *places, language=prepared.language)

@@ -1,0 +1,212 @@
+"""Reading of files in any language, and summaries of functions in other files of a project."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
+from importlib import import_module
+from pathlib import Path
+
+from polylsp.analysis.scop.summaries import NoSummary, Summary
+from polylsp.core.language import C, Language, language_of
+from polylsp.core.processes import Mishap, Stop, contained
+from polylsp.core.settings import Settings
+from polylsp.core.source_files import decode, read_file
+from polylsp.core.text import Span
+from polylsp.engine.decisions import summaries
+from polylsp.engine.prepared import Functions, Observer, Prepared, Reader, Stopped, never_stopped, state_of
+from polylsp.frontends.c.file_reading import stamp
+from polylsp.frontends.c.headers import nearest, project_of
+from polylsp.frontends.c.outline import outline
+from polylsp.frontends.c.types import in_library
+from polylsp.ir.library import effect_of
+from polylsp.ir.program import Read, Variable, subexpressions
+from polylsp.model.facts import FileProblem
+
+# --------------------------------------------------------------------------------------------------
+# A file of any language to its functions, ready for analysis.
+# --------------------------------------------------------------------------------------------------
+
+
+def language_for(path: str) -> Language:
+    """The language that a file is read in: by its name, else C."""
+    return language_of(path) or C
+
+
+def read(
+    path: str,
+    text: str,
+    settings: Settings,
+    *,
+    remembered: str = "",
+    stopped: Stopped = never_stopped,
+    observe: Observer | None = None,
+) -> Functions:
+    """The functions of a file; its state is stored under the name `remembered`, else under its path."""
+    reader, state = _reader(language_for(path)), state_of(remembered or path)
+
+    def unread(mishap: Mishap) -> Functions:
+        message = f"{mishap.of('this file')}: {mishap.advice}."
+        problem = FileProblem(mishap.code, Span(0, 0), message[:1].upper() + message[1:])
+        return Functions([], lambda _: (problem,))
+
+    if len(text) > settings.max_file_mb * 2**20:
+        message = (
+            f"This file is not analysed because it is larger than {settings.max_file_mb} MiB (`max_file_mb`)."
+        )
+        return Functions([], lambda _: (FileProblem("budget", Span(0, 0), message),))
+    work = partial(reader, path, text, settings, state, stopped, observe)
+    return contained(f"reading the file {path}", work, unread)
+
+
+def read_urgent(
+    path: str,
+    text: str,
+    settings: Settings,
+    focus: tuple[Span, ...],
+    *,
+    stopped: Stopped = never_stopped,
+    observe: Observer | None = None,
+) -> Functions | None:
+    """The functions of a file that are read before the others, if it has so many that this is worth it."""
+    language = language_for(path)
+    if language is not C or len(text) > settings.max_file_mb * 2**20:
+        return None
+    from polylsp.engine.c_files import read_urgent as read_some
+
+    work = partial(read_some, path, text, settings, state_of(path), focus, stopped, observe)
+    return contained(f"reading the first functions of {path}", work, lambda _: None)
+
+
+def load(language: Language) -> None:
+    """Load the reader of a language before its first file comes."""
+    _reader(language)
+
+
+def _reader(language: Language) -> Reader:
+    # Loaded when a file needs it: who reads C has no use for the others.
+    return import_module(f"polylsp.engine.{language.name}_files").read
+
+
+# --------------------------------------------------------------------------------------------------
+# Summaries of functions whose bodies stand in other files of a project.
+# --------------------------------------------------------------------------------------------------
+
+
+_MOST_BYTES = 2_000_000
+_DEEPEST = 8
+"""The largest number of files that a chain of calls may pass."""
+
+
+def called(
+    path: str,
+    settings: Settings,
+    functions: Functions,
+    callers: Iterable[Prepared],
+    stopped: Callable[[str], Stop | None] = lambda key: None,
+    begin: Callable[[str, str], None] = lambda key, name: None,
+) -> dict[str, Summary | NoSummary]:
+    """Summaries of the functions that some of a file call, wherever in its project they are defined;
+    `stopped` and `begin` as in `summaries`."""
+    linker = _Linker(settings, stopped, begin)
+    names = dict.fromkeys(name for one in callers for name in one.calls)
+    return summaries(functions.callable, names, partial(linker.outside, path, ()), stopped, begin)
+
+
+Chain = tuple[tuple[str, str], ...]
+"""The files and functions on the way to a call, the latest last."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Linker:
+    """Finds the definitions of functions in other files, as these are when the first is looked for."""
+
+    settings: Settings
+    stopped: Callable[[str], Stop | None]
+    begin: Callable[[str, str], None]
+    homes: dict[str, Mapping[str, tuple[str, ...]]] = field(
+        default_factory=lambda: dict[str, Mapping[str, tuple[str, ...]]]()
+    )
+    """By the folder of a caller, the files of its project that define a function, by its name."""
+
+    def outside(self, path: str, chain: Chain, name: str) -> Summary | NoSummary | None:
+        """The summary of a function that a file calls and does not define."""
+        if language_for(path) is not C or in_library(name) or effect_of(name) is not None:
+            return None
+        home = self._defined_in(path, name)
+        if home is None or len(chain) >= _DEEPEST:
+            return None
+        if (home, name) in chain:
+            return NoSummary(name, "it calls itself")
+        return self._linked(home, name, (*chain, (home, name)))
+
+    def _linked(self, home: str, name: str, chain: Chain) -> Summary | NoSummary | None:
+        from polylsp.engine.c_files import linkable
+
+        found = linkable(home, _text(home, stamp(home)), name, self.settings)
+        if found is None:
+            return None
+        outside = partial(self.outside, home, chain)
+        summary = summaries(found.functions, [name], outside, self.stopped, self.begin)[name]
+        return _seen_outside(summary, found.internal, home)
+
+    def _defined_in(self, path: str, name: str) -> str | None:
+        """The file that defines a function for others: the nearest to `path`, if there is just one."""
+        folder = str(Path(path).absolute().parent)
+        if folder not in self.homes:
+            self.homes[folder] = _homes(project_of(path).sources)
+        near = nearest((one for one in self.homes[folder].get(name, ()) if one != path), folder)
+        return near[0] if len(near) == 1 else None
+
+
+def _homes(sources: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
+    """By the name of a function, the files that define it."""
+    found: dict[str, list[str]] = {}
+    for path in sources:
+        for name in _functions(path, stamp(path)):
+            found.setdefault(name, []).append(path)
+    return {name: tuple(paths) for name, paths in found.items()}
+
+
+def _seen_outside(summary: Summary | NoSummary, internal: frozenset[str], home: str) -> Summary | NoSummary:
+    """Summary for callers in other files: variables with internal linkage differ from theirs of the same
+    name."""
+
+    def seen(variable: Variable) -> Variable:
+        if variable.storage != "global" or variable.source_name not in internal:
+            return variable
+        return replace(variable, name=f"{variable.source_name}@static@{home}", storage="static")
+
+    state = summary.state
+    if state is not None:
+        state = tuple(replace(one, variable=seen(one.variable)) for one in state)
+    if isinstance(summary, NoSummary):
+        return replace(summary, state=state)
+    value = summary.returns
+    named = () if value is None else (e.place.variable for e in subexpressions(value) if isinstance(e, Read))
+    hidden = any(seen(variable) is not variable for variable in named)
+    return replace(
+        summary,
+        key=f"{summary.key} {home}",
+        accesses=tuple(replace(one, variable=seen(one.variable)) for one in summary.accesses),
+        returns=None if hidden else value,
+        state=state,
+        counters=tuple(map(seen, summary.counters)),
+    )
+
+
+@lru_cache(maxsize=4096)
+def _functions(path: str, version: int) -> frozenset[str]:
+    """The functions that a file defines."""
+    return frozenset(item.name for item in outline(_text(path, version)).items if item.kind == "function")
+
+
+@lru_cache(maxsize=64)
+def _text(path: str, version: int) -> str:
+    """The text of a file as it was at that `stamp`; none of a file that is too long."""
+    try:
+        data = read_file(path, 1 + _MOST_BYTES // 2**20)
+    except OSError:
+        return ""
+    return decode(data) if len(data) <= _MOST_BYTES else ""

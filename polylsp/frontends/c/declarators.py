@@ -1,0 +1,191 @@
+"""Declared types: pycparser's declarators and specifiers to the types of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from pycparser import c_ast
+
+from polylsp.frontends.c.lowering_context import Context, Effects, Member, Prototype
+from polylsp.frontends.c.types import INT, UNSIGNED, basic
+from polylsp.ir.program import Array, Constant, Expr, Field, Integer, OtherType, Pointer, Site, Struct, Type
+
+FUNCTION = OtherType("function")
+
+
+def resolve(context: Context, node: Any, fx: Effects) -> Type:
+    """The type of a declarator; extents that are expressions are lowered in place."""
+    match node:
+        case c_ast.Typename() | c_ast.Decl() | c_ast.Typedef():
+            return resolve(context, node.type, fx)
+        case c_ast.TypeDecl():
+            type = resolve(context, node.type, fx)
+            if isinstance(type, Pointer) and "restrict" in (node.quals or ()):
+                return Pointer(type.to, True)
+            return type
+        case c_ast.PtrDecl():
+            return Pointer(resolve(context, node.type, fx), "restrict" in (node.quals or ()))
+        case c_ast.ArrayDecl():
+            extent = _extent(context, node.dim, fx)
+            element = resolve(context, node.type, fx)
+            return Array(element, extent, "restrict" in (node.dim_quals or ()))
+        case c_ast.FuncDecl():
+            return FUNCTION
+        case c_ast.IdentifierType():
+            return _named(context, node.names)
+        case c_ast.Struct() | c_ast.Union():
+            return _struct(context, node, fx)
+        case c_ast.Enum():
+            return _enumeration(context, node, fx)
+        case _:
+            return OtherType(type_name(node))
+
+
+def type_name(node: Any) -> str:
+    """The kind of a node of the tree, for a type that is not modelled."""
+    return type(node).__name__
+
+
+def is_volatile(context: Context, node: Any) -> bool:
+    """True if a declarator says `volatile` or `_Atomic` anywhere, through typedefs too."""
+    while node is not None:
+        quals = getattr(node, "quals", None) or ()
+        if "volatile" in quals or "_Atomic" in quals:
+            return True
+        if isinstance(node, c_ast.IdentifierType):
+            known = context.lookup_type(node.names[0]) if len(node.names) == 1 else None
+            return bool(known and known[1])
+        node = getattr(node, "type", None)
+    return False
+
+
+def is_const(node: Any) -> bool:
+    """True if the object declared is itself `const` (not the target of a pointer)."""
+    declared = node.type
+    return isinstance(declared, c_ast.TypeDecl) and "const" in (declared.quals or ())
+
+
+def prototype(context: Context, name: str, node: Any, const: bool, pure: bool) -> Prototype:
+    """A function from its declarator (`FuncDecl`)."""
+    fx = Effects()
+    parameters: list[Type] | None = [] if node.args is not None else None
+    for parameter in node.args.params if node.args is not None else ():
+        if isinstance(parameter, c_ast.EllipsisParam):
+            break
+        if isinstance(parameter, c_ast.ID):
+            parameters = None
+            break
+        type = resolve(context, parameter, fx)
+        if parameters is not None and type != OtherType("void"):
+            parameters.append(adjusted(type))
+    kept = None if parameters is None else tuple(parameters)
+    return Prototype(name, resolve(context, node.type, fx), kept, const, pure)
+
+
+def adjusted(type: Type) -> Type:
+    """A parameter's type as the callee sees it: an array is a pointer."""
+    if isinstance(type, Array):
+        return Pointer(type.element, type.restrict)
+    return Pointer(type) if type == FUNCTION else type
+
+
+def _named(context: Context, names: list[str]) -> Type:
+    if len(names) == 1:
+        known = context.lookup_type(names[0])
+        if known is not None:
+            return known[0]
+    return basic(names)
+
+
+def _extent(context: Context, dim: Any, fx: Effects) -> Expr | None:
+    from polylsp.frontends.c.expressions import value
+
+    if dim is None or (isinstance(dim, c_ast.ID) and dim.name == "*"):
+        return None
+    inner = Effects()
+    extent = value(context, dim, inner)
+    if inner.rejections or inner.statements:
+        return None
+    return extent
+
+
+def _struct(context: Context, node: Any, fx: Effects) -> Type:
+    union = isinstance(node, c_ast.Union)
+    if node.decls is None:
+        known = context.lookup_tag(node.name)
+        if known is not None:
+            return known
+        forward = Struct(context.unique(f"struct {node.name}").removeprefix("struct "), union)
+        context.scopes[-1].tags[node.name] = forward
+        return forward
+    known = context.scopes[-1].tags.get(node.name) if node.name else None
+    if isinstance(known, Struct):
+        struct = known
+    else:
+        # The tree of one specifier is shared by all the names that it declares.
+        key = f"struct {node.name or f'#{id(node)}'}"
+        shared = context.scopes[-1].tags.get(key)
+        if isinstance(shared, Struct):
+            return shared
+        name = context.unique(f"struct {node.name or 'untagged'}").removeprefix("struct ")
+        struct = Struct(name, union)
+        context.scopes[-1].tags[node.name or key] = struct
+    if struct.name not in context.structs:
+        context.structs[struct.name] = _members(context, node, fx)
+    return struct
+
+
+def _members(context: Context, node: Any, fx: Effects) -> tuple[Member, ...]:
+    members: list[Member] = []
+    locations: dict[int, list[Field]] = {}
+    location = 0
+    for index, decl in enumerate(node.decls):
+        if not isinstance(decl, c_ast.Decl):
+            continue
+        type = resolve(context, decl.type, fx)
+        width = _extent(context, decl.bitsize, fx) if decl.bitsize is not None else None
+        if isinstance(width, Constant) and isinstance(type, Integer):
+            type = Integer(max(1, int(width.value)), type.signed)
+        anonymous = decl.name is None
+        name = decl.name or f"#{index}"
+        bit_field = decl.bitsize is not None
+        if not bit_field or (isinstance(width, Constant) and width.value == 0):
+            location = index + 1
+        elif not anonymous:
+            locations.setdefault(location, []).append(Field(name, type, bit_field=True))
+        members.append(Member(name, type, is_volatile(context, decl), anonymous, bit_field))
+    return tuple(_with_neighbours(member, locations.values()) for member in members)
+
+
+def _with_neighbours(member: Member, locations: Iterable[list[Field]]) -> Member:
+    """A bit-field with the others of its memory location."""
+    for fields in locations if member.bit_field else ():
+        if any(one.name == member.name for one in fields):
+            return replace(member, shares=tuple(one for one in fields if one.name != member.name))
+    return member
+
+
+def _enumeration(context: Context, node: Any, fx: Effects) -> Type:
+    if node.values is None:
+        return (context.lookup_tag(f"enum {node.name}")) or UNSIGNED
+    key = f"enum {node.name or f'#{id(node)}'}"
+    known = context.scopes[-1].tags.get(key)
+    if known is not None:
+        return known
+    next_value = 0
+    lowest = 0
+    for enumerator in node.values.enumerators:
+        if not isinstance(enumerator, c_ast.Enumerator):
+            continue
+        if enumerator.value is not None:
+            given = _extent(context, enumerator.value, fx)
+            next_value = int(given.value) if isinstance(given, Constant) else next_value
+        lowest = min(lowest, next_value)
+        context.scopes[-1].names[enumerator.name] = Constant(next_value, INT, Site(0, 0))
+        next_value += 1
+    # As gcc does: unsigned unless an enumerator is negative.
+    type = INT if lowest < 0 else UNSIGNED
+    context.scopes[-1].tags[key] = type
+    return type

@@ -1,0 +1,208 @@
+"""Lowering of a C function's tokens to the program of the model.
+
+A function that does not parse yields its problem, its name and outlines of its loops, found by
+keywords and brackets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from pycparser import c_ast
+
+from polylsp.frontends.c.declarations import declare_file_level, declare_parameters
+from polylsp.frontends.c.declarators import prototype
+from polylsp.frontends.c.escape_analysis import escaped
+from polylsp.frontends.c.lowering_context import Context, Scope, Sites
+from polylsp.frontends.c.parser import Parsed, parse, too_deep
+from polylsp.frontends.c.statements import runs_once, statements
+from polylsp.frontends.c.tokens import matching_brackets
+from polylsp.frontends.c.top_level import Declaration
+from polylsp.ir.program import Block, Function, Loop, Rejection, Site, Statement, Unsupported
+
+# --------------------------------------------------------------------------------------------------
+# Outline of a function that does not parse: its name and the places of its loops.
+# --------------------------------------------------------------------------------------------------
+
+
+def function_name(tokens: tuple[str, ...]) -> tuple[str, Site]:
+    """The name before the first parenthesis, and its place."""
+    for index, token in enumerate(tokens[1:], 1):
+        if token == "(" and (tokens[index - 1][0].isalpha() or tokens[index - 1][0] == "_"):
+            return tokens[index - 1], Site(index - 1, index - 1)
+        if token == "{":
+            break
+    return (tokens[0] if tokens else "?"), Site(0, 0)
+
+
+def loop_outlines(tokens: tuple[str, ...], rejection: Rejection) -> tuple[Loop, ...]:
+    """The loops found by their keywords and brackets, nested as they stand, without content."""
+    scan = _Scan(tokens, rejection)
+    try:
+        scan.until_end(0, len(tokens))
+    except RecursionError:
+        return ()
+    return tuple(scan.found)
+
+
+class _Scan:
+    """A walk over statements that accepts any tokens."""
+
+    def __init__(self, tokens: tuple[str, ...], rejection: Rejection):
+        self.tokens = tokens
+        self.rejection = rejection
+        self.match = matching_brackets(tokens)
+        self.count = 0
+        self.found: list[Loop] = []
+
+    def until_end(self, index: int, end: int) -> None:
+        while index < end:
+            # Braces that no loop owns hold nothing but more statements.
+            braces = self.tokens[index] in ("{", "}")
+            index = max(index + 1, index if braces else self.statement(index, end))
+
+    def statement(self, index: int, end: int) -> int:
+        """Read one statement; the index after it."""
+        token = self.tokens[index]
+        if token in ("for", "while", "do"):
+            return self.loop(index, end)
+        if token == "{":
+            closing = min(self.match.get(index, end), end)
+            self.until_end(index + 1, closing)
+            return min(closing + 1, end)
+        if token in ("if", "switch"):
+            return self.after_parentheses(index + 1, end)
+        while index < end and self.tokens[index] not in ("{", "}", ";", "for", "while", "do", "if", "else"):
+            index = max(index, self.match.get(index, index)) + 1
+        if index < end and self.tokens[index] in ("}", ";", "else"):
+            index += 1
+        return min(index, end)
+
+    def loop(self, index: int, end: int) -> int:
+        """A loop with its body; the index after it."""
+        self.count += 1
+        ordinal, outer = self.count, self.found
+        self.found = []
+        is_do = self.tokens[index] == "do"
+        closing = index if is_do else self.after_parentheses(index + 1, end) - 1
+        after = self.statement(closing + 1, end) if closing + 1 < end else end
+        if is_do and after < end and self.tokens[after] == "while":
+            after = self.after_parentheses(after + 1, end)
+            after += after < end and self.tokens[after] == ";"
+        name = None if is_do else self.iterator(index, closing)
+        inner: tuple[Statement, ...] = tuple(self.found)
+        header = Site(index, closing)
+        unknown = Block((Unsupported(self.rejection, header), *inner))
+        kind = "do" if is_do else "for" if self.tokens[index] == "for" else "while"
+        site = Site(index, max(closing, after - 1))
+        found = Loop(ordinal, kind, name, Block(), None, unknown, Block(), is_do, header, site)
+        self.found = [*outer, found]
+        return after
+
+    def after_parentheses(self, index: int, end: int) -> int:
+        """The index after `(...)` at `index`, or a guess where it is not closed."""
+        if index < end and self.tokens[index] == "(":
+            closing = self.match.get(index)
+            if closing is not None:
+                return min(closing + 1, end)
+            while index < end and self.tokens[index] not in ("{", "}"):
+                index += 1
+        return min(index, end)
+
+    def iterator(self, keyword: int, closing: int) -> str | None:
+        """The name that the header counts with `++`, `--`, `+=` or `-=`."""
+        for index in range(closing, keyword, -1):
+            if self.tokens[index] in ("++", "--", "+=", "-="):
+                for near in (index - 1, index + 1):
+                    if self.tokens[near][0].isalpha() or self.tokens[near][0] == "_":
+                        return self.tokens[near]
+        return None
+
+
+# --------------------------------------------------------------------------------------------------
+# A function's tokens to the program of the model.
+# --------------------------------------------------------------------------------------------------
+
+
+def lower(
+    tokens: tuple[str, ...],
+    declarations: tuple[Declaration, ...],
+    own: frozenset[str] = frozenset(),
+    per_thread: frozenset[str] = frozenset(),
+) -> Function:
+    """The program of one function. One that does not parse has a problem and its loops' headers.
+
+    `own` are the functions that the file defines: a `hypot` among them is not the library's (only names of
+    the library matter, see `builtins.in_library`); `per_thread` names thread-local variables.
+    """
+    parsed = parse(tokens, declarations)
+    if isinstance(parsed, Rejection):
+        return rejected(tokens, parsed)
+    try:
+        return _lower(tokens, parsed, own, per_thread)
+    except RecursionError:
+        return rejected(tokens, too_deep(tokens))
+
+
+def rejected(tokens: tuple[str, ...], rejection: Rejection) -> Function:
+    """Function with nothing but its name and the outlines of its loops."""
+    name, site = function_name(tokens)
+    whole = Site(0, max(0, len(tokens) - 1))
+    body = Unsupported(rejection, whole, loop_outlines(tokens, rejection))
+    return Function(name, (), Block((body,)), site, (rejection,))
+
+
+def _lower(
+    tokens: tuple[str, ...], parsed: Parsed, own: frozenset[str], per_thread: frozenset[str]
+) -> Function:
+    """Lower once, and a second time if addresses escape: the first pass determines which."""
+    ordinals = _ordinals(parsed.definition)
+    sites = Sites(tokens)
+
+    def once(escaping: frozenset[str]) -> tuple[Function, Context]:
+        jumped_to = _jumped_to(parsed.definition)
+        return _once(Context(sites, escaping, ordinals, jumped_to, per_thread), parsed, own)
+
+    function, context = once(frozenset())
+    escaping = escaped(context)
+    return once(escaping)[0] if escaping else function
+
+
+def _once(context: Context, parsed: Parsed, own: frozenset[str]) -> tuple[Function, Context]:
+    definition = parsed.definition
+    for source, tree in parsed.declarations:
+        declare_file_level(context, tree, source, own)
+    decl = definition.decl
+    called = prototype(context, decl.name, decl.type, False, False)
+    context.scopes[-1].names[decl.name] = replace(called, defined=True)
+    context.result = called.result
+    context.scopes.append(Scope())
+    parameters = declare_parameters(context, definition)
+    body = Block(tuple(statements(context, definition.body.block_items)))
+    name_site = Site(max(0, decl.coord.line), max(0, decl.coord.line))
+    return Function(decl.name, parameters, body, name_site, parsed.problems), context
+
+
+def _ordinals(definition: Any) -> dict[int, int]:
+    """The number of each loop of the function, in source order; `do { } while (0)` is none."""
+    found: list[Any] = []
+    pending = [definition.body]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, c_ast.For | c_ast.While | c_ast.DoWhile) and not runs_once(node):
+            found.append(node)
+        pending.extend(child for _, child in node.children())
+    found.sort(key=lambda node: node.coord.line)
+    return {id(node): number for number, node in enumerate(found, 1)}
+
+
+def _jumped_to(definition: Any) -> frozenset[str]:
+    labels: set[str] = set()
+    pending = [definition.body]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, c_ast.Goto):
+            labels.add(node.name)
+        pending.extend(child for _, child in node.children())
+    return frozenset(labels)

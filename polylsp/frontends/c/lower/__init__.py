@@ -1,1 +1,0 @@
-"""From the tree of one C function to the language-neutral program of `model/program.py`."""

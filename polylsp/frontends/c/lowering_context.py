@@ -1,0 +1,321 @@
+"""Context of lowering a C function: scopes, types, pending side effects, and sites of tree nodes.
+
+A node of pycparser has one token, often not its first, and never its last; both are recovered from
+the tree and the brackets of the token list. Unsupported code is noted as a rejection (`refuse`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from pycparser import c_ast
+
+from polylsp.frontends.c.tokens import matching_brackets
+from polylsp.frontends.unique_names import UniqueNames
+from polylsp.ir.program import (
+    Constant,
+    Expr,
+    Field,
+    Rejection,
+    RejectionCode,
+    Site,
+    Statement,
+    Type,
+    Variable,
+)
+
+# --------------------------------------------------------------------------------------------------
+# Sites of the nodes of a pycparser tree: intervals of the function's token list.
+#
+# A node of pycparser has one token, often not its first, and never its last. Both are found again
+# from the tree and the brackets of the token list.
+# --------------------------------------------------------------------------------------------------
+
+
+class Sites:
+    """The token list of a function, its matching brackets, and the sites of nodes."""
+
+    def __init__(self, tokens: tuple[str, ...]):
+        self.tokens = tokens
+        self.words = frozenset(tokens)
+        self.match = matching_brackets(tokens)
+        self._known: dict[int, tuple[int, int, Any]] = {}
+
+    def of(self, node: Any) -> Site:
+        """The tokens of an expression, widened until its brackets are closed."""
+        first, last = self._bounds(node)
+        if first < 0:
+            return Site(0, 0)
+        return self._balanced(first, max(first, last))
+
+    def parentheses_after(self, keyword: int) -> Site:
+        """`for (...)`: from a keyword to the end of the parentheses that follow it."""
+        opening = keyword + 1
+        return Site(keyword, self.match.get(opening, opening))
+
+    def until(self, index: int, closing: str) -> int:
+        """The first `closing` at or after `index` outside of brackets opened on the way."""
+        while index < len(self.tokens) and self.tokens[index] != closing:
+            if self.tokens[index] in "([{" and index in self.match:
+                index = self.match[index]
+            index += 1
+        return min(index, len(self.tokens) - 1)
+
+    def text(self, site: Site) -> str:
+        """The spelling of some tokens, spaced for reading."""
+        return spelled(self.tokens[site.first : site.last + 1])
+
+    def _balanced(self, first: int, last: int) -> Site:
+        index = first
+        while index <= last:
+            partner = self.match.get(index)
+            if partner is not None:
+                last = max(last, partner)
+                if partner < first:
+                    first, index = partner, partner
+                    continue
+            index += 1
+        return Site(first, last)
+
+    def _bounds(self, node: Any) -> tuple[int, int]:
+        known = self._known.get(id(node))
+        if known is None:
+            known = (*self._find(node), node)
+            self._known[id(node)] = known
+        return known[0], known[1]
+
+    def _find(self, node: Any) -> tuple[int, int]:
+        line = node.coord.line if getattr(node, "coord", None) is not None else -1
+        match node:
+            case c_ast.UnaryOp():
+                return self._unary(node, line)
+            case c_ast.BinaryOp():
+                return self._bounds(node.left)[0], self._bounds(node.right)[1]
+            case c_ast.Assignment():
+                return self._bounds(node.lvalue)[0], self._bounds(node.rvalue)[1]
+            case c_ast.TernaryOp():
+                return self._bounds(node.cond)[0], self._bounds(node.iffalse)[1]
+            case c_ast.ArrayRef():
+                return self._bounds(node.name)[0], self._skip(self._bounds(node.subscript)[1] + 1, "]")
+            case c_ast.StructRef():
+                return self._bounds(node.name)[0], node.field.coord.line
+            case c_ast.FuncCall():
+                first, last = self._bounds(node.name)
+                opening = self._skip(last + 1, "(")
+                return first, self.match.get(opening, opening)
+            case c_ast.ExprList():
+                return self._bounds(node.exprs[0])[0], self._bounds(node.exprs[-1])[1]
+            case c_ast.Cast():
+                return line, self._bounds(node.expr)[1]
+            case c_ast.CompoundLiteral():
+                return line, self.match.get(self.match.get(line, line) + 1, line)
+            case c_ast.Compound():
+                return line, self.match.get(line, line)
+            case c_ast.InitList():
+                return self._list(node, line)
+            case c_ast.NamedInitializer():
+                return self._bounds(node.expr)
+            case c_ast.Constant() if node.type == "string":
+                return line, self._strings(line)
+            case _:
+                return line, line
+
+    def _unary(self, node: Any, line: int) -> tuple[int, int]:
+        if node.op in ("p++", "p--"):
+            first, last = self._bounds(node.expr)
+            return first, self._skip(last + 1, node.op[1:])
+        if node.op in ("sizeof", "_Alignof"):
+            if isinstance(node.expr, c_ast.Typename):
+                return line, self.match.get(line + 1, line)
+            return line, self._bounds(node.expr)[1]
+        first, last = self._bounds(node.expr)
+        before = first - 1
+        while before > 0 and self.tokens[before] == "(":
+            before -= 1
+        return (before if before >= 0 and self.tokens[before] == node.op else first), last
+
+    def _list(self, node: Any, line: int) -> tuple[int, int]:
+        if line < 0 or self.tokens[line] == "{":
+            return line, self.match.get(line, line)
+        opening = line
+        while opening > 0 and self.tokens[opening] != "{":
+            opening -= 1
+        return opening, self.match.get(opening, line)
+
+    def _skip(self, index: int, wanted: str) -> int:
+        while 0 <= index < len(self.tokens) and self.tokens[index] == ")" and wanted != ")":
+            index += 1
+        return min(index, len(self.tokens) - 1)
+
+    def _strings(self, line: int) -> int:
+        while line + 1 < len(self.tokens) and self.tokens[line + 1].endswith('"'):
+            line += 1
+        return line
+
+
+def token_of(node: Any) -> int:
+    """The token that the coordinate of a node names: the keyword of a statement."""
+    return node.coord.line
+
+
+def spelled(tokens: tuple[str, ...]) -> str:
+    """Tokens as one line of C, spaced as a person would write it (nearly)."""
+    line = ""
+    for index, token in enumerate(tokens):
+        before = tokens[index - 1] if index else ""
+        called = token == "(" and (before[-1:].isalnum() or before[-1:] in "_)]") and before not in _KEYWORDS
+        if not line or token in _NO_SPACE_BEFORE or before in _NO_SPACE_AFTER or called:
+            line += token
+        elif token in _UNARY and index and _is_operator(before):
+            line += " " + token
+        elif before in _UNARY and (index == 1 or _is_operator(tokens[index - 2])):
+            line += token
+        else:
+            line += " " + token
+    return line
+
+
+_NO_SPACE_BEFORE = frozenset((")", "]", ",", ";", "[", ".", "->", "++", "--"))
+_NO_SPACE_AFTER = frozenset(("(", "[", ".", "->", "!", "~"))
+_UNARY = frozenset(("-", "+", "*", "&", "++", "--"))
+_KEYWORDS = frozenset(("for", "while", "if", "switch", "return", "do", "else"))
+
+
+def _is_operator(token: str) -> bool:
+    return (
+        token in _NO_SPACE_AFTER
+        or token in _KEYWORDS
+        or (not token[-1:].isalnum() and token[-1:] not in "_)]\"'}" and token not in ("++", "--"))
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# Context of lowering at a point of the function: scopes, types, tokens; and effects under way.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Prototype:
+    """A function that can be called by name."""
+
+    name: str
+    result: Type
+    parameters: tuple[Type, ...] | None
+    const: bool = False
+    pure: bool = False
+    defined: bool = False
+    ends: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member of a structure; an unnamed one is searched for inner members. `shares`: a bit-field's
+    neighbours in the same memory location."""
+
+    name: str
+    type: Type
+    volatile: bool = False
+    anonymous: bool = False
+    bit_field: bool = False
+    shares: tuple[Field, ...] = ()
+
+    @property
+    def step(self) -> Field:
+        """The step of a place from the structure to the member."""
+        return Field(self.name, self.type, self.shares, self.bit_field)
+
+
+@dataclass(slots=True)
+class Scope:
+    """The names of one block: objects, functions and enumerators, typedefs, tags."""
+
+    names: dict[str, Variable | Constant | Prototype] = field(default_factory=dict)
+    typedefs: dict[str, tuple[Type, bool]] = field(default_factory=dict)
+    tags: dict[str, Type] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Effects:
+    """The side effects of an expression that is being lowered.
+
+    `statements` run before its value is used, `after` when the whole expression is done
+    (`None` where nothing may be put off). `modified` are variables changed on the way, with how
+    often the value may name them before C leaves the order open.
+    """
+
+    statements: list[Statement] = field(default_factory=list)
+    after: list[Statement] | None = None
+    rejections: list[Rejection] = field(default_factory=list)
+    modified: list[tuple[Variable, int, bool]] = field(default_factory=list)
+
+    def sequenced(self) -> Effects:
+        """For an operand after which C has a sequence point: nothing of it is put off."""
+        return Effects(self.statements, None, self.rejections)
+
+    def branch(self) -> Effects:
+        """For an operand that is evaluated only sometimes: its statements stand apart."""
+        return Effects([], None, self.rejections)
+
+
+@dataclass(slots=True)
+class Context(UniqueNames):
+    """The state of lowering one function."""
+
+    sites: Sites
+    escaping: frozenset[str]
+    ordinals: dict[int, int]
+    jumped_to: frozenset[str] = frozenset()
+    per_thread: frozenset[str] = frozenset()
+    result: Type | None = None
+    scopes: list[Scope] = field(default_factory=lambda: [Scope()])
+    structs: dict[str, tuple[Member, ...]] = field(default_factory=dict)
+    known: dict[str, Constant] = field(default_factory=dict)
+    volatile: set[str] = field(default_factory=set)
+    flows: dict[str, set[str]] = field(default_factory=dict)
+    leaked: set[str] = field(default_factory=set)
+    scalars: set[str] = field(default_factory=set)
+
+    def lookup(self, name: str) -> Variable | Constant | Prototype | None:
+        """Entity that an identifier names at this point; `None` if undeclared."""
+        for scope in reversed(self.scopes):
+            if name in scope.names:
+                return scope.names[name]
+        return None
+
+    def lookup_type(self, name: str) -> tuple[Type, bool] | None:
+        """The type that a typedef names here, and whether it is volatile."""
+        for scope in reversed(self.scopes):
+            if name in scope.typedefs:
+                return scope.typedefs[name]
+        return None
+
+    def lookup_tag(self, tag: str) -> Type | None:
+        """The structure, union or enumeration of a tag."""
+        for scope in reversed(self.scopes):
+            if tag in scope.tags:
+                return scope.tags[tag]
+        return None
+
+    def site(self, node: Any) -> Site:
+        """The tokens of a node of the tree."""
+        return self.sites.of(node)
+
+    def text(self, node: Any) -> str:
+        """The spelling of a node for a message."""
+        return self.sites.text(self.sites.of(node))
+
+
+def refuse(fx: Effects, code: RejectionCode, site: Site, message: str, advice: str = "") -> None:
+    """Note that the code being lowered is not modelled."""
+    fx.rejections.append(Rejection(code, site, message, advice))
+
+
+def occurrences(expr: Expr | Any, variable: Variable) -> int:
+    """Number of times that an expression or a place names a variable."""
+    if isinstance(expr, Variable):
+        return int(expr.name == variable.name)
+    if isinstance(expr, tuple):
+        return sum(occurrences(item, variable) for item in expr)
+    slots = getattr(type(expr), "__slots__", ())
+    return sum(occurrences(getattr(expr, slot), variable) for slot in slots if slot not in ("type", "site"))

@@ -1,0 +1,191 @@
+"""A function's expanded tokens to a pycparser tree whose coordinates are token indices.
+
+The parser is fed the tokens themselves, so no text is put together and scanned again: the
+line of a node's coordinate is the index of its token in the function; tokens of the
+declarations before it have negative lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pycparser import c_ast
+from pycparser.c_parser import CParser, ParseError
+
+from polylsp.frontends.c.syntax_errors import (
+    syntax_error,
+    undeclared_type,
+    unknown_attribute,
+    unknown_type,
+    without_attribute,
+)
+from polylsp.frontends.c.tokens import DROPPED, Lexer, classify, known_types, matching_brackets
+from polylsp.frontends.c.top_level import Declaration, opaque_type
+from polylsp.ir.program import Rejection, Site
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """Tree of a function (`FuncDef`) and those of its declarations, each with its source; `problems`:
+    undeclared names, of which only the role in the syntax is determined."""
+
+    definition: Any
+    declarations: tuple[tuple[Declaration | None, Any], ...]
+    problems: tuple[Rejection, ...] = ()
+
+
+def parse(tokens: tuple[str, ...], declarations: Sequence[Declaration]) -> Parsed | Rejection:
+    """The tree of one function; a declaration that does not parse is left out."""
+    if len(tokens) > _TOKEN_LIMIT:
+        return Rejection("budget", _header(tokens), "this function is too long to be analysed", _SPLIT)
+    if len(tokens) > _CHAIN and _longest_chain(tokens) > _CHAIN:
+        return too_deep(tokens)
+    kept: dict[int, Declaration] = dict(enumerate(declarations))
+    read = tokens
+    opaque: list[str] = []
+    attributes: list[int] = []
+    while True:
+        lexer = Lexer(read, kept)
+        try:
+            trees = _parser(lexer).parse("").ext
+        except RecursionError:
+            return too_deep(tokens)
+        except _DECLINED as error:
+            broken = lexer.broken_declaration(str(error))
+            position = lexer.position(str(error))
+            types = known_types(kept.values())
+            if broken is not None:
+                name = _undeclared_near(kept, broken, lexer.column(str(error)))
+                bare = None if name is None else without_attribute(kept[broken].tokens, name)
+                if bare is not None:
+                    kept[broken] = replace(kept[broken], tokens=bare)
+                    continue
+                if name is None or len(opaque) >= _MOST_OPAQUE:
+                    _leave_out(kept, broken, name)
+                    continue
+            else:
+                attribute = unknown_attribute(read, position, types.difference(opaque))
+                if attribute is not None:
+                    attributes.append(attribute)
+                    read = (*read[:attribute], DROPPED, *read[attribute + 1 :])
+                    continue
+                index = unknown_type(read, position, types)
+                if index is None or len(opaque) >= _MOST_OPAQUE:
+                    if attributes:
+                        return _attribute_problem(tokens, attributes[0])
+                    return _explained(read, kept, position, str(error))
+                name = read[index]
+            opaque.append(name)
+            kept = {len(declarations) + len(opaque): opaque_type(name), **kept}
+            continue
+        problems = [_attribute_problem(tokens, k) for k in attributes]
+        problems += [undeclared_type(tokens, read.index(name)) for name in opaque if name in read]
+        problems.sort(key=lambda problem: problem.site)
+        found = _split(trees, kept)
+        return _no_function(tokens) if found is None else replace(found, problems=tuple(problems))
+
+
+_MOST_OPAQUE = 12  # names: each costs another run of the parser
+
+
+_TOKEN_LIMIT = 250_000  # more than a second of parsing; generated tables and tests of compilers
+_CHAIN = 1000  # `f()()()`, `a[0][0][0]`: deeper than any stack; what is declared so takes the parser long
+_SPLIT = "split the function"
+_DECLINED = (ParseError, ValueError, AssertionError, AttributeError, TypeError)
+
+
+def _explained(
+    tokens: tuple[str, ...], declarations: dict[int, Declaration], stop: int, reason: str
+) -> Rejection:
+    """Explanation of the syntax error at the token that the parser declined with this reason."""
+
+    def parser(tried: tuple[str, ...]) -> int:
+        lexer = Lexer(tried, declarations)
+        try:
+            _parser(lexer).parse("")
+        except RecursionError:
+            return 0
+        except _DECLINED as error:
+            return lexer.position(str(error))
+        return len(tried)
+
+    return syntax_error(tokens, stop, reason, known_types(declarations.values()), parser)
+
+
+def too_deep(tokens: tuple[str, ...]) -> Rejection:
+    """The rejection of a function that nests too deeply to be read."""
+    return Rejection(
+        "budget",
+        Site(0, max(0, len(tokens) - 1)),
+        "this function nests its expressions or statements too deeply to be analysed",
+        _SPLIT,
+    )
+
+
+def _longest_chain(tokens: tuple[str, ...]) -> int:
+    """Length of the longest chain of brackets that follow directly upon each other."""
+    partners = matching_brackets(tokens)
+    longest = 0
+    lengths: dict[int, int] = {}  # of the chains that end before a token
+    for index, token in enumerate(tokens):
+        if token in ("(", "[") and index in partners:
+            length = lengths[partners[index] + 1] = lengths.get(index, 0) + 1
+            longest = max(longest, length)
+    return longest
+
+
+def _no_function(tokens: tuple[str, ...]) -> Rejection:
+    """The rejection of C that defines no function, as `int (f) { }`."""
+    return Rejection("syntax-error", _header(tokens), "this does not define a function")
+
+
+def _header(tokens: tuple[str, ...]) -> Site:
+    return Site(0, max(0, (tokens.index("{") if "{" in tokens else len(tokens)) - 1))
+
+
+def _attribute_problem(tokens: tuple[str, ...], index: int) -> Rejection:
+    """The rejection of a word among a function's specifiers that nothing declares."""
+    text = f"`{tokens[index]}` is not declared; it is read as an attribute"
+    advice = "include the header that defines it, or tell polylsp where it is with `-I`"
+    return Rejection("syntax-error", Site(index, index), text, advice)
+
+
+def _undeclared_near(kept: dict[int, Declaration], broken: int, column: int) -> str | None:
+    """The name that a declaration lacks where it does not parse."""
+    tokens = kept[broken].tokens
+    declared = {name for declaration in kept.values() for name in declaration.names}
+    near = (tokens[k] for k in (column - 1, column) if 0 <= k < len(tokens))
+    return next((t for t in near if classify(t)[0] == "ID" and t not in declared), None)
+
+
+def _leave_out(kept: dict[int, Declaration], broken: int, unknown: str | None) -> None:
+    """Drop a declaration that does not parse, and all that use the type which it lacks."""
+    del kept[broken]
+    for key in [k for k, declaration in kept.items() if unknown in declaration.uses]:
+        del kept[key]
+
+
+def _parser(lexer: Lexer) -> CParser:
+    return CParser(lexer=lexer.serve)  # pyright: ignore[reportArgumentType]
+
+
+def _split(trees: list[Any], declarations: dict[int, Declaration]) -> Parsed | None:
+    """The last function of the trees, and the declarations before it."""
+    trees = [tree for tree in trees if not isinstance(tree, c_ast.FuncDef) or _has_parameters(tree)]
+    for index in range(len(trees) - 1, -1, -1):
+        if isinstance(trees[index], c_ast.FuncDef):
+            before = tuple((_origin(t, declarations), t) for t in trees[:index])
+            return Parsed(trees[index], before)
+    return None
+
+
+def _has_parameters(definition: Any) -> bool:
+    """True if the definition is a function, unlike `int (f) { }`, which the parser accepts."""
+    return isinstance(definition.decl.type, c_ast.FuncDecl)
+
+
+def _origin(tree: Any, declarations: dict[int, Declaration]) -> Declaration | None:
+    coord = getattr(tree, "coord", None)
+    return declarations.get(-1 - coord.line) if coord is not None else None

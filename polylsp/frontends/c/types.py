@@ -1,0 +1,344 @@
+"""C types, literals and builtin functions on an LP64 machine.
+
+Sizes, alignments, promotions and conversions (C11 6.3.1.8); values of numeric, character and
+string literals (C11 6.4.4); a table of library and gcc functions by purity, effects and result.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+
+from polylsp.frontends.c.lowering_context import Member
+from polylsp.ir.program import Array, Constant, Floating, Integer, OtherType, Pointer, Struct, Type
+
+# --------------------------------------------------------------------------------------------------
+# C's types on a machine with 64-bit pointers and `long` (LP64): sizes, promotions, conversions.
+# --------------------------------------------------------------------------------------------------
+
+
+BOOL = Integer(1, False)
+CHAR = Integer(8, True)
+INT = Integer(32, True)
+UNSIGNED = Integer(32, False)
+LONG = Integer(64, True)
+SIZE = Integer(64, False)
+DOUBLE = Floating(64)
+VOID = OtherType("void")
+
+
+def basic(names: Sequence[str]) -> Type:
+    """The type that type specifiers such as `unsigned long int` spell."""
+    words = set(names)
+    if "_Complex" in words or words & {"_Decimal32", "_Decimal64", "_Decimal128"}:
+        return OtherType(" ".join(names))
+    if "double" in words:
+        return Floating(80 if "long" in words else 64)
+    if "float" in words:
+        return Floating(32)
+    if "void" in words:
+        return VOID
+    if "_Bool" in words or "bool" in words:
+        return BOOL
+    signed = "unsigned" not in words
+    if "char" in words:
+        return Integer(8, signed)
+    if "short" in words:
+        return Integer(16, signed)
+    if "__int128" in words:
+        return Integer(128, signed)
+    return Integer(64 if "long" in words else 32, signed)
+
+
+def promote(type: Type) -> Type:
+    """The type of an operand after the integer promotions."""
+    if isinstance(type, Integer) and (type.bits < 32):
+        return INT
+    return type
+
+
+def common(left: Type, right: Type) -> Type:
+    """The common type of two arithmetic operands (C11 6.3.1.8)."""
+    if isinstance(left, Floating) or isinstance(right, Floating):
+        bits = [t.bits for t in (left, right) if isinstance(t, Floating)]
+        return Floating(max(bits))
+    left, right = promote(left), promote(right)
+    if not isinstance(left, Integer) or not isinstance(right, Integer):
+        return left
+    bits = max(left.bits, right.bits)
+    # An unsigned type of the greatest rank wins; a wider signed one holds all its values.
+    signed = not any(not t.signed and t.bits == bits for t in (left, right))
+    return Integer(bits, signed)
+
+
+def is_arithmetic(type: Type) -> bool:
+    """True if arithmetic is defined on values of the type."""
+    return isinstance(type, Integer | Floating)
+
+
+def wrapped(value: int, type: Integer) -> int:
+    """An integer as the type holds it."""
+    if type == BOOL:
+        return int(value != 0)
+    value &= (1 << type.bits) - 1
+    if type.signed and value >> (type.bits - 1):
+        value -= 1 << type.bits
+    return value
+
+
+def size(type: Type, structs: Mapping[str, tuple[Member, ...]]) -> int | None:
+    """`sizeof` in bytes; `None` where it is not constant or undetermined."""
+    match type:
+        case Integer(bits=bits):
+            return max(1, (bits + 7) // 8)
+        case Floating(bits=bits):
+            return 16 if bits > 64 else bits // 8
+        case Pointer():
+            return 8
+        case Array(element=element, extent=Constant(value=count)):
+            each = size(element, structs)
+            return None if each is None else each * int(count)
+        case Array():
+            return None
+        case Struct():
+            return _struct_size(type, structs)
+        case OtherType():
+            return 1 if type.name == "void" else None
+
+
+def alignment(type: Type, structs: Mapping[str, tuple[Member, ...]]) -> int:
+    """Alignment in bytes of a type with a constant size."""
+    match type:
+        case Array(element=element):
+            return alignment(element, structs)
+        case Struct(name=name):
+            return max((alignment(m.type, structs) for m in structs.get(name, ())), default=1)
+        case _:
+            return size(type, structs) or 1
+
+
+def offset_of(struct: Struct, name: str, structs: Mapping[str, tuple[Member, ...]]) -> int | None:
+    """Offset of a member in its structure, in bytes."""
+    offset = 0
+    for member in structs.get(struct.name, ()):
+        width = size(member.type, structs)
+        if width is None or member.bit_field:
+            return None
+        offset = _aligned(offset, alignment(member.type, structs))
+        if member.name == name:
+            return 0 if struct.union else offset
+        offset += width
+    return None
+
+
+def _struct_size(struct: Struct, structs: Mapping[str, tuple[Member, ...]]) -> int | None:
+    members = structs.get(struct.name)
+    if members is None or any(m.bit_field for m in members):
+        return None
+    offset = 0
+    for member in members:
+        width = size(member.type, structs)
+        if width is None:
+            return None
+        if struct.union:
+            offset = max(offset, width)
+        else:
+            offset = _aligned(offset, alignment(member.type, structs)) + width
+    return _aligned(offset, alignment(struct, structs))
+
+
+def _aligned(offset: int, to: int) -> int:
+    return (offset + to - 1) // to * to
+
+
+def spelling(type: Type) -> str:
+    """A type as C would spell it, for a message."""
+    match type:
+        case Integer(bits=bits, signed=signed):
+            word = {1: "_Bool", 8: "char", 16: "short", 32: "int", 64: "long"}.get(bits, f"int{bits}")
+            return word if signed or bits == 1 else f"unsigned {word}"
+        case Floating(bits=bits):
+            return {16: "_Float16", 32: "float", 64: "double"}.get(bits, "long double")
+        case Pointer(to=to):
+            return f"{spelling(to)} *"
+        case Array(element=element):
+            return f"{spelling(element)}[]"
+        case Struct(name=name, union=union):
+            return f"{'union' if union else 'struct'} {name}"
+        case OtherType(name=name):
+            return name
+
+
+# --------------------------------------------------------------------------------------------------
+# Values of C literals.
+# --------------------------------------------------------------------------------------------------
+
+
+def number(text: str) -> tuple[int | float, Type] | None:
+    """The value and type of a numeric literal (C11 6.4.4), or `None` if it is not one."""
+    lower = text.lower().replace("'", "")
+    hexadecimal = lower.startswith("0x")
+    if "." in lower or ("p" in lower if hexadecimal else "e" in lower):
+        return _floating(lower, hexadecimal)
+    digits = lower.rstrip("ul")
+    try:
+        value = _integer(digits)
+    except ValueError:
+        return None
+    if value.bit_length() > 64:
+        return None  # No type of C holds it.
+    return value, _integer_type(value, lower[len(digits) :], decimal=not (lower[0] == "0" and len(lower) > 1))
+
+
+def character(text: str) -> int | None:
+    """The value of a character literal."""
+    start = text.find("'")
+    escaped = text[start:].replace("\\?", "?").replace("\\e", "\\x1b")
+    try:
+        decoded = ast.literal_eval(escaped)
+    except (SyntaxError, ValueError):
+        return None
+    if len(decoded) != 1:
+        return None
+    value = ord(decoded)
+    # Plain `char` is signed: '\xff' is -1.
+    return value - 256 if start == 0 and 128 <= value < 256 else value
+
+
+def string(text: str) -> str | None:
+    """The characters of a string literal, without the final NUL."""
+    try:
+        parts = text[text.index('"') :]
+        return ast.literal_eval("(" + parts + ")")
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _floating(lower: str, hexadecimal: bool) -> tuple[float, Type] | None:
+    type = DOUBLE
+    if lower[-1] == "l":
+        lower, type = lower[:-1], Floating(80)
+    elif lower[-1] == "f" and (not hexadecimal or "p" in lower):
+        lower, type = lower[:-1], Floating(32)
+    try:
+        return (float.fromhex(lower) if hexadecimal else float(lower)), type
+    except (ValueError, OverflowError):
+        return None
+
+
+def _integer(digits: str) -> int:
+    if digits.startswith(("0x", "0b")):
+        return int(digits, 0)
+    return int(digits, 8 if digits[0] == "0" and len(digits) > 1 else 10)
+
+
+def _integer_type(value: int, suffix: str, decimal: bool) -> Type:
+    """The first type of C's list that holds the value."""
+    for bits in (64,) if "l" in suffix else (32, 64):
+        if "u" not in suffix and value < 1 << (bits - 1):
+            return Integer(bits, True)
+        if ("u" in suffix or not decimal) and value < 1 << bits:
+            return Integer(bits, False)
+    return Integer(64, False) if value >= 1 << 63 else INT
+
+
+# --------------------------------------------------------------------------------------------------
+# Functions of the C library and of gcc that need no declaration to be understood.
+# --------------------------------------------------------------------------------------------------
+
+
+_UNARY_MATH = (
+    *"acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc exp exp2 exp10 expm1 fabs floor".split(),  # noqa: SIM905
+    *"log log10 log1p log2 logb nearbyint rint round roundeven sin sinh sqrt tan tanh tgamma trunc".split(),  # noqa: SIM905
+)
+_BINARY_MATH = "atan2 copysign fdim fmax fmin fmod hypot nextafter pow remainder".split()  # noqa: SIM905
+_MIXED_MATH = "fma ldexp scalbn scalbln nan".split()  # noqa: SIM905
+_TO_INTEGER = {
+    "abs": INT, "labs": LONG, "llabs": LONG, "lround": LONG, "llround": LONG, "lrint": LONG, "llrint": LONG,
+    "ilogb": INT, "isnan": INT, "isinf": INT, "isfinite": INT, "isnormal": INT, "signbit": INT,
+    "fpclassify": INT, "isgreater": INT, "isless": INT, "tolower": INT, "toupper": INT, "isalpha": INT,
+    "isdigit": INT, "isalnum": INT, "isspace": INT, "isupper": INT, "islower": INT, "ispunct": INT,
+    "isxdigit": INT, "isprint": INT, "iscntrl": INT, "isgraph": INT,
+    "__builtin_bswap16": Integer(16, False), "__builtin_bswap32": Integer(32, False),
+    "__builtin_bswap64": Integer(64, False), "__builtin_inf": DOUBLE, "__builtin_inff": Floating(32),
+    "__builtin_huge_val": DOUBLE, "__builtin_huge_valf": Floating(32),
+}  # fmt: skip
+_BITS = ("popcount", "clz", "ctz", "ffs", "parity")
+_READS_MEMORY = {"strlen": SIZE, "strcmp": INT, "strncmp": INT, "memcmp": INT, "atoi": INT, "atof": DOUBLE}
+_ALLOCATORS = frozenset(("malloc", "calloc", "realloc", "aligned_alloc", "alloca", "valloc", "memalign"))
+_KEEPS_ERRNO = (
+    frozenset(
+        f"{name}{suffix}"
+        for name in "fabs floor ceil trunc round rint nearbyint roundeven copysign fmax fmin nan cbrt".split()  # noqa: SIM905
+        for suffix in ("", "f", "l")
+    )
+    | frozenset(name for name in _TO_INTEGER if name[:2] not in ("lr", "ll", "il"))
+)
+# They neither keep a pointer that they are given nor hand one to something that does.
+_FORGETFUL = frozenset(
+    "printf fprintf sprintf snprintf scanf fscanf sscanf puts fputs memcpy memmove memset memcmp strlen "  # noqa: SIM905
+    "strcmp strncmp strcpy strncpy strcat free fread fwrite fgets gettimeofday clock_gettime time frexp "
+    "modf remquo sincos qsort bsearch strtol strtod strtoul atoi atof getline".split()
+)
+
+
+def _results() -> dict[str, Type]:
+    results: dict[str, Type] = dict(_TO_INTEGER)
+    results |= {f"__builtin_{name}{suffix}": INT for name in _BITS for suffix in ("", "l", "ll")}
+    for name in [*_UNARY_MATH, *_BINARY_MATH, *_MIXED_MATH]:
+        results[name] = DOUBLE
+        results[name + "f"] = Floating(32)
+        results[name + "l"] = Floating(80)
+    return results
+
+
+_PURE = _results()
+
+
+def in_library(name: str) -> bool:
+    """True if effects of a library function of this name are tabulated, provided the file does not define
+    it."""
+    return name in _PURE or name in _READS_MEMORY or name in _ALLOCATORS or name in _FORGETFUL
+
+
+def is_pure(name: str) -> bool:
+    """True if a library function of this name computes its result from its arguments alone."""
+    return canonical(name) in _PURE
+
+
+def canonical(name: str) -> str:
+    """`__builtin_sqrt` is `sqrt`, where gcc's name means the same."""
+    plain = name.removeprefix("__builtin_")
+    return plain if plain in _PURE or plain in _ALLOCATORS or plain in _FORGETFUL else name
+
+
+def pure_result(name: str) -> Type | None:
+    """The result type of a function that reads only its arguments and writes nothing."""
+    return _PURE.get(name)
+
+
+def memory_result(name: str) -> Type | None:
+    """The result type of a function that reads through its arguments and writes nothing."""
+    return _READS_MEMORY.get(name)
+
+
+def is_allocator(name: str) -> bool:
+    """True if the result points at a new allocation."""
+    return name in _ALLOCATORS
+
+
+def library_variables(name: str) -> tuple[str, ...]:
+    """The variables of the library that a function of this name may set beside its result."""
+    if name in _KEEPS_ERRNO or name.startswith("__builtin_"):
+        return ()
+    return ("errno", "signgam") if name.startswith(("lgamma", "gamma")) else ("errno",)
+
+
+def is_forgetful(name: str) -> bool:
+    """True if the function does not retain the addresses it is given."""
+    return name in _FORGETFUL or name in _PURE
+
+
+def library_result(name: str) -> Type | None:
+    """The result type of an allocator, for a file that forgot to include its header."""
+    return Pointer(VOID) if name in _ALLOCATORS else None

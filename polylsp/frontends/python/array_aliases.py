@@ -1,0 +1,356 @@
+"""Alias analysis of arrays: shared, unaliased (owned) and escaping ones.
+
+Results are recorded in the context of lowering. Names whose array cannot be followed, and arrays
+that other code or a list may retain, are excluded.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+from polylsp.frontends.python import numpy_functions
+from polylsp.frontends.python.bindings import (
+    Binding,
+    Body,
+    bindings,
+    count_of,
+    in_place,
+    is_followed,
+    is_given,
+    makes,
+    times_bound,
+)
+from polylsp.frontends.python.inference import Kinds
+from polylsp.frontends.python.kinds import Array, Number
+from polylsp.frontends.python.lowering_scope import Context
+from polylsp.frontends.python.names import Callable as FunctionOf
+from polylsp.frontends.python.names import Imported
+from polylsp.frontends.python.usage import own_nodes
+
+# --------------------------------------------------------------------------------------------------
+# Alias analysis: arrays of a function that can be reached by another name too.
+# --------------------------------------------------------------------------------------------------
+
+
+_HARMLESS = frozenset(("shape", "size", "ndim", "dtype", "nbytes", "itemsize"))
+_FRESH = frozenset(
+    ("copy", "item", "astype", "tolist", "fill", "argmax", "argmin", "any", "all", "std", "var")
+)
+_PathOf = Callable[[ast.expr], str]
+
+
+def shared_names(
+    body: Sequence[ast.stmt], kinds: Kinds, kept: Collection[str], given: Collection[str]
+) -> frozenset[str]:
+    """Names of arrays that are bound more than once (parameters, `given`, have been bound), and those in
+    `kept`, which other code retains."""
+    stores = times_bound(body, in_place(body, kinds))
+    return frozenset(kept) | {name for name, count in stores.items() if count > 1 or name in given}
+
+
+def keepers(
+    body: Sequence[ast.stmt], kinds: Kinds, path: _PathOf, viewed: Mapping[str, str]
+) -> dict[str, ast.AST]:
+    """The names of arrays that, or parts of which, get another name or are given to code that may retain
+    them, each with the node that does so. Those `viewed` stand for a part of another name's array."""
+    found = dict(_chained(body, kinds))
+    for name, keeper in keeping(body, kinds, path, viewed):
+        found.setdefault(name, keeper)
+    for _ in viewed:
+        for name, root in viewed.items():
+            if name in found:
+                found.setdefault(root, found[name])
+    return found
+
+
+def keeping(
+    body: Sequence[ast.stmt],
+    kinds: Kinds,
+    path: _PathOf,
+    viewed: Mapping[str, str],
+    every: bool = False,
+    outlives: bool = False,
+) -> Iterator[tuple[str, ast.AST]]:
+    """Nodes that may retain the arrays of names, or of `every` name of any kind. `outlives`: a returned array
+    counts as retained."""
+    for node, parents in _names(body):
+        if every or isinstance(kinds.of_name(node.id), Array):
+            keeper = _keeper(node, parents, kinds, path, viewed, outlives)
+            if keeper is not None:
+                yield node.id, keeper
+
+
+def _chained(body: Sequence[ast.stmt], kinds: Kinds) -> Iterator[tuple[str, ast.AST]]:
+    """The names that one statement gives to one array: `a = b = np.zeros(n)`."""
+    for node in (node for one in body for node in ast.walk(one)):
+        if isinstance(node, ast.Assign) and len(node.targets) > 1:
+            names = [one for one in node.targets if not isinstance(one, ast.Subscript)]
+            for one in names if len(names) > 1 else ():
+                if isinstance(one, ast.Name) and isinstance(kinds.of_name(one.id), Array):
+                    yield one.id, node
+
+
+def captured(body: Sequence[ast.AST]) -> frozenset[str]:
+    """The names that functions inside of a function read or bind."""
+    inner = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    found = (node for node in own_nodes(body) if isinstance(node, inner))
+    return frozenset(n.id for one in found for n in ast.walk(one) if isinstance(n, ast.Name))
+
+
+def _names(body: Sequence[ast.AST]) -> Iterator[tuple[ast.Name, tuple[ast.AST, ...]]]:
+    """Every name that is read, with the nodes around it, the nearest last."""
+    around: list[ast.AST] = []
+    pending = [iter(body)]
+    while pending:
+        node = next(pending[-1], None)
+        if node is None:
+            pending.pop()
+            if around:
+                around.pop()
+            continue
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield node, tuple(around)
+        around.append(node)
+        pending.append(ast.iter_child_nodes(node))
+
+
+def _keeper(
+    node: ast.expr,
+    parents: tuple[ast.AST, ...],
+    kinds: Kinds,
+    path: _PathOf,
+    viewed: Mapping[str, str],
+    outlives: bool,
+) -> ast.AST | None:
+    """Innermost enclosing node that may retain the array of an expression, or a view of it."""
+    scopes = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef)
+    if inner := [one for one in parents if isinstance(one, scopes)]:
+        return inner[0]
+    for parent in reversed(parents):
+        match parent:
+            case ast.Subscript(value=value) if value is node:
+                if isinstance(kinds.of(parent), Number):
+                    return None
+            case ast.Attribute(value=value, attr=name) if value is node:
+                if name in _HARMLESS:
+                    return None
+                if name in _FRESH or name in numpy_functions.REDUCTIONS or name == "dot":
+                    return None
+            case ast.Call() if parent.func is not node:
+                return None if _takes(parent, node, kinds, path) else parent
+            case ast.keyword():
+                pass
+            case ast.Assign(targets=targets):
+                copied = (_is_copied(one, kinds) or _is_viewed(one, viewed) for one in targets)
+                return None if all(copied) else parent
+            case ast.For(target=target):
+                return None if _is_viewed(target, viewed) or _is_number(node, kinds) else parent
+            case ast.Tuple() | ast.List() | ast.IfExp() | ast.BoolOp() | ast.Starred():
+                pass
+            case ast.NamedExpr() | ast.AnnAssign() | ast.Call() | ast.Yield() | ast.withitem():
+                return parent
+            case ast.Return() if outlives:
+                return parent
+            case _:
+                # Arithmetic makes a new array; what is returned outlives the function, not its loops.
+                return None
+        assert isinstance(parent, (ast.expr, ast.keyword))
+        node = parent  # type: ignore[assignment]
+    return None
+
+
+def _is_copied(target: ast.expr, kinds: Kinds) -> bool:
+    """True if elements are copied into a target: into a part of an array, but not of a list."""
+    if not isinstance(target, ast.Subscript):
+        return False
+    of = kinds.of(target.value)
+    return isinstance(of, Array) and not of.lists
+
+
+def _is_viewed(target: ast.expr, viewed: Mapping[str, str]) -> bool:
+    return isinstance(target, ast.Name) and target.id in viewed
+
+
+def _is_number(iterable: ast.expr, kinds: Kinds) -> bool:
+    """True if a loop over an array yields numbers, not rows."""
+    kind = kinds.of(iterable)
+    return isinstance(kind, Array) and kind.rank == 1
+
+
+def _takes(call: ast.Call, given: ast.AST, kinds: Kinds, path: _PathOf) -> bool:
+    """True if a function only reads its array argument while it runs."""
+    function = call.func
+    name = path(function)
+    if name in ("len", "abs", "min", "max", "sum", "float", "int", "print", "range", "zip", "enumerate"):
+        return True
+    if numpy_functions.is_pure(name) or numpy_functions.numpy_name(name) in _NUMPY:
+        # The array that a result is stored to is what the function gives.
+        named = any(one.arg == "out" for one in call.keywords)
+        return not named and not numpy_functions.has_output(numpy_functions.numpy_name(name), len(call.args))
+    if numpy_functions.computed(name) is not None:
+        return True
+    found = kinds.declarations.get(function.id) if isinstance(function, ast.Name) else None
+    return isinstance(found, FunctionOf) and not _keeps(found, call, given)
+
+
+def _keeps(function: FunctionOf, call: ast.Call, given: ast.AST) -> bool:
+    """True if a function of the file retains an argument."""
+    if isinstance(given, ast.keyword):
+        return given.arg is None or given.arg in function.keeps
+    position = next((k for k, one in enumerate(call.args) if one is given), len(call.args))
+    starred = any(isinstance(one, ast.Starred) for one in call.args)
+    known = position < len(function.parameters) and not starred
+    return function.parameters[position].name in function.keeps if known else bool(function.keeps)
+
+
+_NUMPY = (
+    frozenset(("dot", "matmul", "outer", "array", "ndindex"))
+    | numpy_functions.MAKERS
+    | numpy_functions.LIKE_MAKERS
+    | numpy_functions.REDUCTIONS
+    | numpy_functions.STATISTICS
+    | numpy_functions.SHAPED
+)
+
+
+# --------------------------------------------------------------------------------------------------
+# Alias analysis: arrays of a function without aliases, and names whose array cannot be followed.
+# --------------------------------------------------------------------------------------------------
+
+
+def find_owned(context: Context, body: Body, shared: frozenset[str]) -> None:
+    """Record in the context the owned arrays, and those that are not followed."""
+    for binding in bindings(body):
+        target, value, depth = binding.target, binding.value, binding.depth
+        for name in _array_names(context, target):
+            if name in context.viewed:
+                continue
+            if name in context.remade:
+                context.owned[name] = id(body[0])
+            elif isinstance(target, ast.Name) and value is not None and is_followed(context, value, target):
+                if name not in shared and name not in context.parameters and makes(context, value):
+                    _own(context, name, body, binding)
+                elif depth and makes(context, value):
+                    context.unfollowed.setdefault(name, "is made anew in each round of a loop")
+            elif depth or not is_given(context, target, binding.source):
+                context.unfollowed[name] = "is bound to something that is not followed"
+            elif other := _also_used(context, body, binding):
+                context.unfollowed[name] = f"may be a view of `{other}`, which is used by its own name too"
+
+
+def _also_used(context: Context, body: Body, binding: Binding) -> str:
+    """The name of an array of which a function of NumPy may give a view, where other statements name it."""
+    name = _viewed(context, binding.source)
+    here = count_of(name, [binding.block[binding.position]])
+    return name if name and count_of(name, body) > here else ""
+
+
+def _viewed(context: Context, value: ast.expr | None) -> str:
+    """The array of which a call may give a view."""
+    if not isinstance(value, ast.Call):
+        return ""
+    path = numpy_functions.numpy_name(context.path(value.func))
+    name = path or (value.func.attr if isinstance(value.func, ast.Attribute) else "")
+    of = value.args[:1] if path else [value.func]
+    # The array of a list is a new one.
+    of = [one for one in of if not isinstance(one, (ast.List, ast.Tuple, ast.ListComp))]
+    found = (n for one in of for n in ast.walk(one) if isinstance(n, ast.Name))
+    arrays = (n.id for n in found if isinstance(context.kind(n), Array))
+    copies = name in ("array", "astype") and all(each.arg != "copy" for each in value.keywords)
+    return next(arrays, "") if name in numpy_functions.VIEWS and not copies else ""
+
+
+def find_aliased(context: Context, body: Body) -> None:
+    """Record in the context the names that share an array with another one."""
+    for binding in bindings(body):
+        names = [one for one in (binding.target, binding.value) if one is not None]
+        if len(names) == 2 and all(_is_name(context, one) for one in names):
+            context.aliased.update(getattr(one, "id", "") for one in names)
+
+
+def _is_name(context: Context, node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and isinstance(context.kind(node), Array)
+
+
+def _own(context: Context, name: str, body: Body, binding: Binding) -> None:
+    """Require that an array created in a loop is used only in the same round."""
+    if binding.depth == 0:
+        context.owned[name] = id(body[0])
+    elif count_of(name, binding.block) == count_of(name, body):
+        context.owned[name] = id(binding.block[0])
+    else:
+        text = "is made anew in each round of a loop and used outside of it"
+        context.unfollowed.setdefault(name, text)
+
+
+def _array_names(context: Context, target: ast.expr) -> list[str]:
+    names = [n.id for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    return [name for name in names if isinstance(context.kinds.of_name(name), Array)]
+
+
+# --------------------------------------------------------------------------------------------------
+# Arrays that other code of a file, or a list, may give other names: these lead to them from then
+# on.
+# --------------------------------------------------------------------------------------------------
+
+
+def find_released(context: Context, body: Body, kept: Mapping[str, ast.AST]) -> None:
+    """Record in the context the arrays that code of the file retains, and the lists with aliased arrays;
+    `kept` maps names to the nodes that retain their arrays."""
+    values = _values(body)
+    context.released = frozenset(name for name, one in kept.items() if _is_of_file(context, one, values))
+    for array, keeper in kept.items():
+        kind = context.kinds.of_name(array)
+        if isinstance(kind, Array) and not kind.lists:
+            text = f"gets `{array}` as a row, which has two names then; copy the elements instead"
+            context.unfollowed.update(dict.fromkeys(_lists(context, keeper), text))
+
+
+def _values(body: Body) -> dict[str, list[ast.expr | None]]:
+    """Values bound to each name; `None` for values other than calls."""
+    found: dict[str, list[ast.expr | None]] = {}
+    for node in (node for one in body for node in ast.walk(one)):
+        if isinstance(node, ast.Assign):
+            for name in (n for target in node.targets for n in ast.walk(target) if isinstance(n, ast.Name)):
+                found.setdefault(name.id, []).append(node.value if isinstance(node.value, ast.Call) else None)
+    return found
+
+
+def _is_of_file(context: Context, keeper: ast.AST, values: Mapping[str, list[ast.expr | None]]) -> bool:
+    """True if the node that retains an array may call a function or a method of the file."""
+    return isinstance(keeper, ast.Call) and not _is_foreign(context, keeper, values, 4)
+
+
+def _is_foreign(
+    context: Context, call: ast.Call, values: Mapping[str, list[ast.expr | None]], depth: int
+) -> bool:
+    """True if a call is of a function of an imported module, or of a method of a result of one."""
+    root = call.func
+    while isinstance(root, (ast.Attribute, ast.Subscript)):
+        root = root.value
+    if isinstance(root, ast.Call):
+        return _is_foreign(context, root, values, depth - 1)
+    if not isinstance(root, ast.Name) or depth <= 0:
+        return False
+    if numpy_functions.numpy_name(context.path(call.func)):
+        return False
+    if root.id not in values:
+        return isinstance(context.kinds.declarations.get(root.id), Imported)
+    given = values[root.id]
+    return all(isinstance(one, ast.Call) and _is_foreign(context, one, values, depth - 1) for one in given)
+
+
+def _lists(context: Context, keeper: ast.AST) -> Iterator[str]:
+    """The lists of lists that keep an array."""
+    match keeper:
+        case ast.Assign(targets=targets):
+            bases = [one.value for one in targets if isinstance(one, ast.Subscript)]
+        case ast.Call(func=ast.Attribute(value=base)):
+            bases = [base]
+        case _:
+            bases = []
+    for base in bases:
+        kind = context.kind(base)
+        if isinstance(base, ast.Name) and isinstance(kind, Array) and kind.lists and kind.rank > 1:
+            yield base.id

@@ -1,0 +1,503 @@
+"""Lowering of Python statements and loops: `for` over countable iterables, and `while`.
+
+Unmodelled statements become `Unsupported`, with the loops inside retained and the names that they
+bind set to unknown values.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from polylsp.frontends.python.iterables import Counted, Given, counted_by
+from polylsp.frontends.python.kinds import INT, UNKNOWN, Array, Instance, Number, Other
+from polylsp.frontends.python.live_ranges import spelled
+from polylsp.frontends.python.lowering_scope import (
+    Context,
+    Effects,
+    compared,
+    convert,
+    held,
+    is_natural,
+    places_in,
+    whole,
+)
+from polylsp.frontends.python.places import scalar, stored
+from polylsp.frontends.python.scalar_expressions import condition, value
+from polylsp.frontends.python.usage import RANGES, own_nodes
+from polylsp.frontends.python.variables import assign, assign_in_place, bound_names, evaluate
+from polylsp.ir.program import (
+    AddressOf,
+    Assign,
+    Binary,
+    Block,
+    Call,
+    Constant,
+    Declare,
+    Evaluate,
+    Expr,
+    If,
+    Index,
+    Jump,
+    Loop,
+    Place,
+    Pointer,
+    Read,
+    Rejection,
+    Site,
+    Statement,
+    Unsupported,
+    Variable,
+)
+from polylsp.ir.program import Array as ArrayType
+
+# --------------------------------------------------------------------------------------------------
+# Statements; unmodelled ones become `Unsupported`, with the loops inside retained.
+# --------------------------------------------------------------------------------------------------
+
+
+def block(context: Context, body: Sequence[ast.stmt]) -> Block:
+    """Statements in order, after the declarations that they need."""
+    found: list[Statement] = []
+    for node in body:
+        found.extend(statement(context, node))
+    made = context.blocks.pop(id(body[0]), []) if body else []
+    return Block((*(Declare(variable, Site(0, 0)) for variable in made), *found))
+
+
+def statement(context: Context, node: ast.stmt) -> list[Statement]:
+    """Lower one statement."""
+
+    match node:
+        case ast.For():
+            return for_loop(context, node)
+        case ast.While():
+            return while_loop(context, node)
+        case ast.If():
+            return _if(context, node)
+        case ast.Assign(targets=targets, value=given):
+            return _simple(context, node, assign(context, targets, given, node))
+        case ast.AnnAssign(target=target, value=given):
+            return _simple(context, node, assign(context, [target], given, node)) if given is not None else []
+        case ast.AugAssign():
+            return _simple(context, node, assign_in_place(context, node))
+        case ast.Return():
+            return _return(context, node)
+        case ast.Break() | ast.Continue():
+            return [Jump("break" if isinstance(node, ast.Break) else "continue", context.site(node))]
+        case ast.Raise():
+            return [*outlive(context, context.site(node)), Jump("return", context.site(node))]
+        case ast.Expr(value=given):
+            return _simple(context, node, evaluate(context, given))
+        case ast.Assert(test=test):
+            return _simple(context, node, evaluate(context, test))
+        case ast.With(items=items, body=body) if all(_is_quiet(context, one.context_expr) for one in items):
+            return [block(context, body)]
+        case ast.Pass() | ast.Import() | ast.ImportFrom() | ast.FunctionDef() | ast.ClassDef() | ast.Global():
+            return []
+        case ast.AsyncFunctionDef() | ast.Nonlocal():
+            return []
+        case _:
+            return refused(context, node, _why(context, node))
+
+
+def _is_quiet(context: Context, node: ast.expr) -> bool:
+    """True if a `with` changes nothing but warnings."""
+    path = context.path(node.func) if isinstance(node, ast.Call) else ""
+    return path in ("numpy.errstate", "warnings.catch_warnings")
+
+
+def _why(context: Context, node: ast.stmt) -> Rejection:
+    names: dict[type[ast.stmt], str] = {
+        ast.Try: "`try`", ast.With: "`with`", ast.Match: "`match`", ast.Delete: "`del`",
+        ast.AsyncFor: "`async for`", ast.AsyncWith: "`async with`",
+    }  # fmt: skip
+    what = names.get(type(node), "this statement")
+    first = context.site(node).first
+    return Rejection("unsupported-statement", Site(first, first), f"{what} is not analysed")
+
+
+def refused(context: Context, node: ast.stmt, rejection: Rejection) -> list[Statement]:
+    """An unmodelled statement: its loops stay, and the names that it binds have unknown values."""
+    site, loops = context.site(node), tuple(_inner(context, node))
+    return [Unsupported(rejection, site, loops, named_in(context, node)), *renewed(context, node)]
+
+
+def _inner(context: Context, node: ast.stmt) -> Iterator[Loop]:
+    """The loops inside a statement that is not modelled."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt):
+            yield from loops_in(statement(context, child))
+        elif isinstance(child, (ast.ExceptHandler, ast.match_case)):
+            for inner in child.body:
+                yield from loops_in(statement(context, inner))
+
+
+def loops_in(statements: Sequence[Statement]) -> Iterator[Loop]:
+    """The outermost loops among statements."""
+    for each in statements:
+        match each:
+            case Loop():
+                yield each
+            case Block(inner):
+                yield from loops_in(inner)
+            case If(_, then, otherwise, _):
+                yield from loops_in((then, otherwise))
+            case Unsupported(_, _, loops):
+                yield from loops
+            case _:
+                pass
+
+
+def named_in(context: Context, *nodes: ast.AST) -> frozenset[Variable]:
+    """The variables that are named in code."""
+    names = {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)}
+    found: set[Variable] = set()
+    for name in names:
+        kind = context.kinds.of_name(name)
+        array = stored(context, name) if isinstance(kind, Array) else None
+        variable = scalar(context, name) if isinstance(kind, Number) else None
+        found |= {array.variable} if array is not None else set()
+        found |= {variable} if variable is not None else set()
+    return frozenset(found)
+
+
+def renewed(context: Context, node: ast.AST) -> Iterator[Statement]:
+    """Assignments of unknown values to the names that a statement binds."""
+    site = context.site(node)
+    for name in sorted(bound_names(node)):
+        kind = context.kinds.of_name(name)
+        if isinstance(kind, Array) and (name in context.arrays or not context.depth):
+            array = stored(context, name)
+            variable = array.variable if array is not None else None
+        else:
+            variable = scalar(context, name) if isinstance(kind, Number) else None
+        if variable is not None:
+            unknown = Call("this statement", (), False, variable.type, site)
+            yield Assign(Place(variable, (), variable.type, site), None, unknown, site)
+
+
+def _simple(context: Context, node: ast.stmt, found: tuple[list[Statement], Effects]) -> list[Statement]:
+    statements, fx = found
+    if fx.rejections:
+        return refused(context, node, fx.rejections[0])
+    return statements
+
+
+def _if(context: Context, node: ast.If) -> list[Statement]:
+    fx = Effects()
+    test = condition(context, node.test, fx)
+    site = context.site(node)
+    then, otherwise = block(context, node.body), block(context, node.orelse)
+    if fx.rejections:
+        loops = tuple(loops_in((then, otherwise)))
+        reads = named_in(context, node)
+        return [Unsupported(fx.rejections[0], site, loops, reads), *renewed(context, node)]
+    if isinstance(test, Constant) and not any(loops_in((otherwise if test.value else then,))):
+        return [*fx.statements, then if test.value else otherwise]
+    return [*fx.statements, If(test, then, otherwise, site)]
+
+
+def _return(context: Context, node: ast.Return) -> list[Statement]:
+    fx = Effects()
+    site = context.site(node)
+    kind = context.kind(node.value) if node.value is not None else None
+    left = outlive(context, site)
+    if node.value is None:
+        return [*left, Jump("return", site)]
+    if isinstance(node.value, ast.Constant) and node.value.value is None:
+        return [*left, Jump("return", site)]
+    if isinstance(kind, Number):
+        result = value(context, node.value, fx)
+        if not fx.rejections:
+            return [*fx.statements, *left, Jump("return", site, result)]
+        return [*refused(context, node, fx.rejections[0]), *left, Jump("return", site)]
+    return [*_outliving(context, node.value), *left, Jump("return", site)]
+
+
+def outlive(context: Context, site: Site) -> list[Statement]:
+    """Uses of the arrays that attributes have got: others see them when the function is left."""
+    arrays = (stored(context, name) for name in context.rebound)
+    variables = (array.variable for array in arrays if array is not None)
+    return [Evaluate(Read(Place(one, (), one.type, site)), site) for one in variables]
+
+
+def _outliving(context: Context, node: ast.expr) -> Iterator[Statement]:
+    """Uses of all variables in a returned value: they are live after the loops."""
+    for variable in sorted(named_in(context, node), key=lambda one: one.name):
+        of_type, site = variable.type, context.site(node)
+        if isinstance(of_type, ArrayType):
+            first = Place(variable, (Index(Constant(0, INT, site)),), of_type.element, site)
+            yield Evaluate(AddressOf(first, Pointer(of_type.element), site), site)
+        else:
+            yield Evaluate(Read(Place(variable, (), of_type, site)), site)
+
+
+# --------------------------------------------------------------------------------------------------
+# Loops: `for` over countable iterables, and `while`.
+# --------------------------------------------------------------------------------------------------
+
+
+def header(context: Context, node: ast.For | ast.While) -> Site:
+    """`for … in …` or `while …`, without the colon."""
+    site = context.site(node)
+    last = context.site(node.iter if isinstance(node, ast.For) else node.test).last
+    texts = context.parsed.texts
+    while last + 1 < len(texts) and texts[last + 1] == ")":
+        last += 1
+    return Site(site.first, last)
+
+
+def while_loop(context: Context, node: ast.While) -> list[Statement]:
+    """A `while` loop; the assignments in its test come before each test."""
+    fx = Effects()
+    test: Expr | None = condition(context, node.test, fx)
+    if isinstance(test, Constant) and test.value and not fx.statements:
+        test = None
+    context.depth += 1
+    body = block(context, node.body)
+    context.depth -= 1
+    prologue = Block(tuple(fx.statements))
+    if fx.rejections:
+        blocked = Unsupported(fx.rejections[0], header(context, node), (), named_in(context, node.test))
+        prologue, test = Block((blocked,)), None
+    name = _counter_name(test, prologue, body)
+    ordinal = context.ordinals[id(node)]
+    site = context.site(node)
+    loop = Loop(ordinal, "while", name, prologue, test, body, Block(), False, header(context, node), site)
+    return [*_reported(context, node, [loop]), *_otherwise(context, node)]
+
+
+def _otherwise(context: Context, node: ast.For | ast.While) -> list[Statement]:
+    """Statements of a loop's `else`: it runs unless a `break` is taken."""
+    if not node.orelse:
+        return []
+    if not any(isinstance(one, ast.Break) for one in own_nodes(node.body)):
+        return [block(context, node.orelse)]
+    site = context.site(node.orelse[0])
+    text = "the `else` of a loop with a `break` is not analysed"
+    inner = tuple(loops_in((block(context, node.orelse),)))
+    reads = named_in(context, *node.orelse)
+    return [Unsupported(Rejection("unsupported-statement", site, text), site, inner, reads)]
+
+
+def _counter_name(test: Expr | None, prologue: Block, body: Block) -> str | None:
+    """The source name of the variable that a `while` loop counts with."""
+    for variable in (*_changed(prologue), *_changed(body)):
+        if test is not None and variable in set(_tested(test)):
+            return variable.source_name
+    return None
+
+
+def _tested(expression: Expr) -> Iterator[Variable]:
+    match expression:
+        case Read(place):
+            yield place.variable
+        case Binary(_, left, right):
+            yield from _tested(left)
+            yield from _tested(right)
+        case _:
+            pass
+
+
+def _changed(inner: Block) -> Iterator[Variable]:
+    """The variables that statements add something to."""
+    for one in inner.statements:
+        match one:
+            case Assign(target, "+" | "-", Constant()) if not target.steps:
+                yield target.variable
+            case Assign(target, None, Binary("+" | "-")) if not target.steps:
+                yield target.variable
+            case Block():
+                yield from _changed(one)
+            case If(_, then, otherwise, _):
+                yield from _changed(then)
+                yield from _changed(otherwise)
+            case _:
+                pass
+
+
+def for_loop(context: Context, node: ast.For) -> list[Statement]:
+    """A `for` loop, as loops that count; most are one, `np.ndindex` makes one for each dimension."""
+    fx = Effects()
+    counted = counted_by(context, node, fx)
+    if fx.rejections or not counted:
+        return _blocked(context, node, fx.rejections[0])
+    made = _reported(context, node, _nested(context, node, counted, 0))
+    return [Block((*fx.statements, *made)), *_otherwise(context, node)]
+
+
+def _blocked(context: Context, node: ast.For, rejection: Rejection) -> list[Statement]:
+    """A loop that is not modelled, except for its body."""
+    context.depth += 1
+    body = block(context, node.body)
+    context.depth -= 1
+    name = spelled(node.target.id) if isinstance(node.target, ast.Name) else None
+    reads = named_in(context, node.iter)
+    if not _concerns_arrays(context, node):
+        rejection = replace(rejection, code="generic-iterable", advice="")
+    prologue = Block((Unsupported(rejection, header(context, node), (), reads),))
+    place = (header(context, node), context.site(node))
+    whole_body = Block((*renewed(context, node.target), *body.statements))
+    ordinal = context.ordinals[id(node)]
+    return [Loop(ordinal, "for", name, prologue, None, whole_body, Block(), False, *place)]
+
+
+_NUMERIC = ("numpy.", "scipy.", "math.", "cmath.", "random.")
+
+
+def _reported(context: Context, node: ast.For | ast.While, made: list[Statement]) -> list[Statement]:
+    """The statements of a loop; where the outermost one uses no array, list or function of numbers, nothing
+    is reported of what is not modelled in it."""
+    if context.depth or any(_is_numeric(context, part) for part in ast.walk(node)):
+        return made
+    return [_unreported(one) for one in made]
+
+
+def _is_numeric(context: Context, node: ast.AST) -> bool:
+    """True for what may be an array or hold one, for an element of anything but a string or a dictionary, for
+    a list that grows, and for a function of numbers."""
+    match node:
+        case ast.Subscript(value=base, slice=subscript):
+            kind = context.kind(base)
+            texts = isinstance(kind, Other) and kind.what in _TEXTS
+            named = isinstance(subscript, ast.Constant) and isinstance(subscript.value, str)
+            return not texts and not named
+        case ast.Attribute(attr="append" | "extend"):
+            return True
+        case ast.Name(id=name) if name in context.kinds.local and context.kind(node) in (None, UNKNOWN):
+            return True
+        case ast.Name() | ast.Attribute():
+            is_object = isinstance(context.kind(node), (Array, Instance))
+            return is_object or context.path(node).startswith(_NUMERIC)
+        case _:
+            return False
+
+
+_TEXTS = frozenset(("a string", "a str", "a dictionary", "a dict", "a set"))
+
+
+def _unreported(statement: Statement) -> Statement:
+    """A statement in which all that is not modelled has the reason of a loop over values that are no
+    numbers."""
+    match statement:
+        case Block():
+            return _block_of(statement)
+        case If(test, then, otherwise, site):
+            return If(test, _block_of(then), _block_of(otherwise), site)
+        case Loop():
+            prologue, body = _block_of(statement.prologue), _block_of(statement.body)
+            return replace(statement, prologue=prologue, body=body)
+        case Unsupported(rejection):
+            loops = tuple(one for one in map(_unreported, statement.loops) if isinstance(one, Loop))
+            silent = replace(rejection, code="generic-iterable", advice="")
+            return replace(statement, rejection=silent, loops=loops)
+        case _:
+            return statement
+
+
+def _block_of(inner: Block) -> Block:
+    return Block(tuple(_unreported(one) for one in inner.statements))
+
+
+def _concerns_arrays(context: Context, node: ast.For) -> bool:
+    """True if a loop runs over a range or an array, or subscripts anything by a number that counts."""
+    function = node.iter.func if isinstance(node.iter, ast.Call) else None
+    if function is not None and context.path(function) in (*RANGES, "numpy.ndindex", "itertools.product"):
+        return True
+    named = [part for part in ast.walk(node.iter) if isinstance(part, ast.Name)]
+    if any(isinstance(context.kind(part), Array) for part in named):
+        return True
+    targets = [part for part in ast.walk(node.target) if isinstance(part, ast.Name)]
+    counters = {part.id for part in targets if isinstance(context.kind(part), Number)}
+    subscripts = (part for one in node.body for part in ast.walk(one) if isinstance(part, ast.Subscript))
+    return any(
+        isinstance(part, ast.Name) and part.id in counters
+        for one in subscripts
+        for part in ast.walk(one.slice)
+    )
+
+
+def _nested(context: Context, node: ast.For, counted: list[Counted], level: int) -> list[Statement]:
+    """The loop of one dimension, around those of the dimensions that follow."""
+    one = counted[level]
+    statements: list[Statement] = []
+    counter = _counter(context, one)
+    place = Place(counter, (), INT, one.site)
+    stop = one.stop
+    if not _is_fixed(context, stop, node):
+        stop = held(context, stop, one.node, statements)
+    least = _least(context, one.start) if one.step > 0 else _above(stop)
+    if least is not None:
+        context.counted[counter.name] = least
+    before = dict(context.iterators)
+    if one.plain:
+        context.iterators[one.name] = counter
+    given = list(_given(context, one, place))
+    if level + 1 < len(counted):
+        inner = Block(tuple(_nested(context, node, counted, level + 1)))
+    else:
+        context.depth += 1
+        inner = block(context, node.body)
+        context.depth -= 1
+    context.iterators = before
+    step = Assign(place, "+", whole(one.step, one.site), one.site)
+    test = compared("<" if one.step > 0 else ">", Read(place), stop, one.site)
+    loop = Loop(
+        context.ordinals[id(node)] + level,
+        "for",
+        spelled(one.name),
+        Block(),
+        test,
+        Block((*given, *inner.statements)),
+        Block((step,)),
+        False,
+        header(context, node),
+        context.site(node),
+    )
+    start = Assign(place, None, convert(one.start, INT), one.site)
+    return [Block((*statements, Declare(counter, one.site), start, loop))]
+
+
+def _counter(context: Context, one: Counted) -> Variable:
+    if one.plain:
+        return Variable(context.unique(one.name), spelled(one.name), INT, "local")
+    return Variable(context.unused(one.name), spelled(one.name), INT, "local")
+
+
+def _least(context: Context, start: Expr) -> int | None:
+    """Least value of a loop that counts up from `start`; `None` unless it is proven not to be negative."""
+    if isinstance(start, Constant):
+        return int(start.value) if start.value >= 0 else None
+    return 0 if is_natural(start, context.counted) else None
+
+
+def _above(stop: Expr) -> int | None:
+    """Least value of a loop that counts down to `stop`; `None` unless it is proven not to be negative."""
+    if isinstance(stop, Constant):
+        return int(stop.value) + 1 if stop.value >= -1 else None
+    return 1 if is_natural(stop, {}) else None
+
+
+def _given(context: Context, one: Counted, counter: Place) -> Iterator[Statement]:
+    """Assignments to the targets in a round; names of parts of arrays stand for these from here on."""
+    for each in one.given:
+        if isinstance(each, Given):
+            yield Assign(each.target, None, each.value(Read(counter)), each.target.site)
+        else:
+            context.views[each.name] = each.part(Read(counter))
+
+
+def _is_fixed(context: Context, bound: Expr, node: ast.For) -> bool:
+    """True if a bound, which Python evaluates once, has the same value whenever the loop tests it."""
+    changed = {spelled(name) for statement in node.body for name in bound_names(statement)}
+    return all(variable.source_name not in changed for variable in _read_in(bound)) and not _loads(bound)
+
+
+def _read_in(expression: Expr) -> Iterator[Variable]:
+    return (place.variable for place in places_in(expression))
+
+
+def _loads(expression: Expr) -> bool:
+    return any(place.steps or place.variable.storage in ("global", "cell") for place in places_in(expression))

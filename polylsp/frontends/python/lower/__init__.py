@@ -1,1 +1,0 @@
-"""A Python function's syntax tree to the program of the model."""

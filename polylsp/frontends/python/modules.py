@@ -1,0 +1,181 @@
+"""Environment of a Python file's functions: imports, constants, functions, classes and closures.
+
+The outline of the file goes in; names of enclosing functions are resolved for inner ones.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from polylsp.core.processes import contained
+from polylsp.core.query import query
+from polylsp.frontends.python.callables import (
+    Definition,
+    callable_of,
+    class_of,
+    parameter_kinds,
+    with_methods,
+)
+from polylsp.frontends.python.definitions import Item, Outline
+from polylsp.frontends.python.escapes import Kept, keeping_parameters, kept_by, named_in_classes
+from polylsp.frontends.python.inference import inferred
+from polylsp.frontends.python.kinds import UNKNOWN
+from polylsp.frontends.python.names import ClassOf, Declaration, Imported, Value
+from polylsp.frontends.python.syntax import Known, body_of
+from polylsp.frontends.python.usage import own_nodes
+
+# --------------------------------------------------------------------------------------------------
+# Closures: names of enclosing functions that functions in functions see.
+# --------------------------------------------------------------------------------------------------
+
+
+Names = dict[str, Declaration]
+
+
+def seen_inside(functions: Sequence[Item], known: Known) -> dict[int, Names]:
+    """Names of the enclosing functions that each inner function sees, by its start."""
+    named: dict[str, Item] = {}
+    found: dict[int, Names] = {}
+    for item in sorted(functions, key=lambda item: item.start):
+        around = [named[name] for name in _prefixes(item.name) if name in named]
+        if around:
+            found[item.start] = _seen(around, known)
+        named[item.name] = item
+    return found
+
+
+def _prefixes(name: str) -> Iterator[str]:
+    """`a` and `a.b` of `a.b.c`."""
+    parts = name.split(".")
+    return (".".join(parts[:k]) for k in range(1, len(parts)))
+
+
+def _seen(around: Sequence[Item], known: Known) -> Names:
+    found: Names = {}
+    for outer in around:
+        found |= dict(_scope(outer, known))
+    return found
+
+
+@query(size=1024)
+def _scope(item: Item, known: Known) -> tuple[tuple[str, Declaration], ...]:
+    """The names that a function binds."""
+    return contained(f"reading the names of `{item.name}`", lambda: tuple(_bound(item, known)), lambda _: ())
+
+
+def _bound(item: Item, known: Known) -> Iterator[tuple[str, Declaration]]:
+    declarations = known.by_name
+    for node in body_of(item):
+        if isinstance(node, Definition):
+            given = parameter_kinds(node, declarations, item.owner)
+            kinds = inferred(node.body, given, declarations)
+            yield from ((name, Value(kind)) for name, kind in kinds.own.items())
+
+
+# --------------------------------------------------------------------------------------------------
+# Environment of a file's functions: imports, constants, functions and classes.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Environment:
+    """The declarations of a file, by name; further names that inner functions see, by their starts."""
+
+    names: dict[str, Declaration]
+    inside: dict[int, Names]
+
+    def needed(self, item: Item) -> dict[str, Declaration]:
+        """The declarations that a function names, in order of their names."""
+        names = {**self.names, **self.inside.get(item.start, {})}
+        return {name: names[name] for name in sorted((item.words | {item.owner}) & names.keys())}
+
+
+def environment(items: Outline) -> Environment:
+    """The environment of a file, given its outline."""
+    names = dict(_module(items.module))
+    names |= _variable(names, items)
+    imports = Known.of(names)
+    for each in items.classes:
+        bases = tuple(found for one in each.bases if isinstance(found := names.get(one), ClassOf))
+        names[each.name] = class_of(each, imports, bases)
+    known = Known.of(names)
+    names |= _called(items, names, known)
+    inside = seen_inside(items.functions, known)
+    return Environment(names | with_methods(items.classes, names, known), inside)
+
+
+def _called(items: Outline, names: Mapping[str, Declaration], known: Known) -> dict[str, Declaration]:
+    """The functions of the file, and the variables of which these may give the arrays other names."""
+    functions = {item.name: callable_of(item, known) for item in items.functions if "." not in item.name}
+    # Of functions of one name the last one counts, but each of them may be called before the next is there.
+    kept: dict[str, Kept] = {}
+    for item in items.functions:
+        kept[item.name] = kept.get(item.name, Kept()).joined(kept_by(item, known))
+    keeping = keeping_parameters(functions, kept)
+    outer = frozenset(named_in_classes(items.classes)).union(
+        *(keeping[name] & one.outer for name, one in kept.items())
+    )
+    found: dict[str, Declaration] = {}
+    for name, one in functions.items():
+        keeps = tuple(each.name for each in one.parameters if each.name in keeping[name])
+        found[name] = replace(one, keeps=keeps)
+    variables = ((name, names[name]) for name in sorted(outer & names.keys()))
+    return found | {name: replace(one, kept=True) for name, one in variables if isinstance(one, Value)}
+
+
+def _variable(names: Mapping[str, Declaration], items: Outline) -> dict[str, Declaration]:
+    """The names that functions may give other values, which are then no constants."""
+    outer = frozenset(word for each in items.functions if "global" in each.words for word in each.words)
+    chosen = ((name, names[name]) for name in sorted(outer & names.keys()))
+    return {name: replace(found, constant=None) for name, found in chosen if isinstance(found, Value)}
+
+
+@query(size=64)
+def _module(item: Item) -> tuple[tuple[str, Declaration], ...]:
+    """Declarations of the code outside of functions."""
+    return contained("reading the code outside of functions", lambda: _declared(item), lambda _: ())
+
+
+def _declared(item: Item) -> tuple[tuple[str, Declaration], ...]:
+    body = body_of(item)
+    found: dict[str, Declaration] = {}
+    nodes = list(own_nodes(body))
+    for node in nodes:
+        found.update(_imported(node))
+    kinds = inferred(body, {}, found, is_module=True)
+    stores = _stores(nodes)
+    for node in nodes:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            kind = kinds.own.get(node.id, UNKNOWN)
+            found[node.id] = Value(kind)
+    for statement in body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int() | float() as number)):
+                if stores[name] == 1:
+                    found[name] = Value(kinds.own.get(name, UNKNOWN), number)
+            case _:
+                pass
+    return tuple(found.items())
+
+
+def _stores(nodes: list[ast.AST]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for node in nodes:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found[node.id] = found.get(node.id, 0) + 1
+    return found
+
+
+def _imported(node: ast.AST) -> Iterator[tuple[str, Declaration]]:
+    match node:
+        case ast.Import(names=aliases):
+            for alias in aliases:
+                name = alias.asname or alias.name.split(".")[0]
+                yield name, Imported(alias.name if alias.asname else name)
+        case ast.ImportFrom(module=module, names=aliases):
+            for alias in aliases:
+                yield alias.asname or alias.name, Imported(f"{module or ''}.{alias.name}")
+        case _:
+            pass

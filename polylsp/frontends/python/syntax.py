@@ -1,0 +1,187 @@
+"""Syntax tree of a Python function, whose nodes refer to their tokens.
+
+The tree is parsed from the tokens alone, written out again with one space between them: comments
+and layout within lines leave it unchanged. Also reads the statements around unreadable code, and
+number literals.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from polylsp.frontends.python.definitions import Item
+from polylsp.frontends.python.names import Callable, Declaration
+from polylsp.frontends.python.shape_names import name_lengths
+from polylsp.frontends.python.words import Line
+from polylsp.ir.program import Rejection, Site
+
+# --------------------------------------------------------------------------------------------------
+# A function's tokens to a syntax tree whose nodes refer to their tokens.
+#
+# The tree is parsed from the tokens alone, written out anew with one space between them: comments
+# and layout within lines leave it as it is.
+# --------------------------------------------------------------------------------------------------
+
+
+_Position = tuple[int, int]
+
+_LINE = re.compile(r" \(detected at line \d+\)| on line \d+")
+"""Lines in the parser's messages count from the function's first, which means nothing to a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A syntax tree, and the token that starts, or ends, at each position of its text."""
+
+    tree: ast.Module
+    texts: tuple[str, ...]
+    first: dict[_Position, int]
+    last: dict[_Position, int]
+
+    def site(self, node: ast.AST) -> Site:
+        """The tokens of a node."""
+        assert isinstance(node, (ast.expr, ast.stmt, ast.arg, ast.keyword, ast.excepthandler))
+        first = self.first.get((node.lineno, node.col_offset), 0)
+        end = (node.end_lineno or node.lineno, node.end_col_offset or 0)
+        return Site(first, max(first, self.last.get(end, first)))
+
+    def text(self, node: ast.AST) -> str:
+        """The spelling of a node for a message."""
+        try:
+            return ast.unparse(node)
+        except (ValueError, RecursionError):
+            # It holds a number of more digits than Python writes, or nests too deeply.
+            site = self.site(node)
+            return " ".join(self.texts[site.first : site.last + 1])
+
+
+def parse(texts: tuple[str, ...], lines: tuple[Line, ...]) -> Parsed | Rejection:
+    """The syntax tree of a function, or where and why there is none."""
+    written = _Written(texts)
+    for line in lines:
+        written.line(line)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse("".join(written.parts))
+    except SyntaxError as error:
+        return _rejection(error, written, len(texts))
+    except (RecursionError, MemoryError, ValueError):
+        whole = Site(0, max(0, len(texts) - 1))
+        return Rejection("budget", whole, "this function is nested too deeply to be read")
+    return Parsed(tree, texts, written.first, written.last)
+
+
+def read(texts: tuple[str, ...], lines: tuple[Line, ...]) -> Parsed | Rejection:
+    """The syntax tree of a function as analysed: lengths of arrays are spelled out (`name_lengths`)."""
+    parsed = parse(texts, lines)
+    if not isinstance(parsed, Rejection):
+        name_lengths(parsed.tree)
+    return parsed
+
+
+class _Written:
+    """Tokens written out; where each of them came to stand, as the parser counts (bytes in a line)."""
+
+    def __init__(self, texts: tuple[str, ...]):
+        self.texts = texts
+        self.parts: list[str] = []
+        self.first: dict[_Position, int] = {}
+        self.last: dict[_Position, int] = {}
+        self._row = 1
+        self._column = 0
+
+    def line(self, line: Line) -> None:
+        self._put(" " * line.indent)
+        for number in range(line.first, line.last):
+            text = self.texts[number]
+            self.first[self._row, self._column] = number
+            self._put(text)
+            self.last[self._row, self._column] = number
+            self._put(" ")
+        self._put("pass\n" if line.first == line.last else "\n")
+
+    def _put(self, text: str) -> None:
+        self.parts.append(text)
+        breaks = text.count("\n")
+        tail = text.rpartition("\n")[2]
+        self._row += breaks
+        size = len(tail) if tail.isascii() else len(tail.encode("utf-8", "surrogatepass"))
+        self._column = size if breaks else self._column + size
+
+
+def _rejection(error: SyntaxError, written: _Written, count: int) -> Rejection:
+    row, column = error.lineno or 1, max(0, (error.offset or 1) - 1)
+    before = [number for (at, start), number in written.first.items() if (at, start) <= (row, column)]
+    number = min(max(before, default=0), max(0, count - 1))
+    message = _LINE.sub("", error.msg or "invalid syntax").removeprefix("invalid syntax. ")
+    return Rejection("syntax-error", Site(number, number), f"Python cannot read this: {message}")
+
+
+# --------------------------------------------------------------------------------------------------
+# Declarations as an argument of a query, and the statements of code that may not parse.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Known:
+    """Declarations as an argument of a query: the same object for equal ones, which knows its hash."""
+
+    names: tuple[tuple[str, Declaration], ...]
+
+    @staticmethod
+    def of(names: dict[str, Declaration]) -> Known:
+        """Declarations that affect types: imports, values and classes."""
+        return _known(tuple((n, d) for n, d in names.items() if not isinstance(d, Callable)))
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Declaration]:
+        """The declarations by their names."""
+        return dict(self.names)
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.names)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+@lru_cache(maxsize=64)
+def _known(names: tuple[tuple[str, Declaration], ...]) -> Known:
+    return Known(names)
+
+
+def body_of(item: Item) -> list[ast.stmt]:
+    """The statements of some lines; those before and after the unreadable part, if there is one."""
+    texts, lines = item.texts, item.lines
+    parsed = read(texts, lines)
+    if not isinstance(parsed, Rejection):
+        return parsed.tree.body
+    found: list[ast.stmt] = []
+    for line in lines:
+        one = read(texts[line.first : line.last], (Line(0, line.last - line.first, 0),))
+        if line.indent == 0 and not isinstance(one, Rejection):
+            found += one.tree.body
+    return found
+
+
+# --------------------------------------------------------------------------------------------------
+# Numbers as they are written.
+# --------------------------------------------------------------------------------------------------
+
+
+def constant(node: ast.expr) -> int | None:
+    """A number that is written out."""
+    match node:
+        case ast.Constant(value=int() as value) if not isinstance(value, bool):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as value)):
+            return -value
+        case _:
+            return None

@@ -1,0 +1,1 @@
+"""Language-neutral program and its flow analyses: effects, liveness, must-execute, induction."""

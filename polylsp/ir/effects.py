@@ -1,0 +1,221 @@
+"""Traversal of statements, and their syntactic effects.
+
+A cheap, conservative approximation before symbolic evaluation: the scalars and places that
+statements read and write, without regard to iterations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from polylsp.ir.program import (
+    AddressOf,
+    Assign,
+    Assume,
+    Binary,
+    Block,
+    Call,
+    Cast,
+    Declare,
+    Evaluate,
+    Expr,
+    If,
+    Integer,
+    Invariant,
+    Jump,
+    Loop,
+    Place,
+    Read,
+    Select,
+    Statement,
+    Unary,
+    Unsupported,
+    Variable,
+    subexpressions,
+    subscripts,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """`scalars`: variables assigned as a whole (by unique name); `places`: other places written;
+    `calls`: calls that are not pure; `variables`: every variable named."""
+
+    scalars: frozenset[str]
+    places: tuple[Place, ...]
+    calls: tuple[Call, ...]
+    variables: frozenset[Variable]
+
+
+def effects(*blocks: Statement) -> Effects:
+    """Union of the effects of the statements, at any depth. Those of the last statements are remembered: each
+    is queried again with all that are around it."""
+    key = tuple(map(id, blocks))
+    known = _known.get(key)
+    if known is not None:
+        return known[1]
+    if len(_known) >= _MOST_KNOWN:
+        _known.clear()
+    found = _effects(blocks)
+    _known[key] = blocks, found
+    return found
+
+
+_MOST_KNOWN = 1024
+_known: dict[tuple[int, ...], tuple[tuple[Statement, ...], Effects]] = {}
+"""Effects by the identities of the statements, which stay referenced so that no others reuse these."""
+
+
+def _effects(blocks: tuple[Statement, ...]) -> Effects:
+    scalars: set[str] = set()
+    places: list[Place] = []
+    calls: list[Call] = []
+    variables: set[Variable] = set()
+    for statement in walk(*blocks):
+        if isinstance(statement, Assign):
+            if statement.target.steps:
+                places.append(statement.target)
+            else:
+                scalars.add(statement.target.variable.name)
+            variables.add(statement.target.variable)
+        elif isinstance(statement, Declare):
+            scalars.add(statement.variable.name)
+        for expression in expressions(statement):
+            for node in subexpressions(expression):
+                if isinstance(node, Call) and not node.pure:
+                    calls.append(node)
+                elif isinstance(node, (Read, AddressOf)):
+                    variables.add(node.place.variable)
+    return Effects(frozenset(scalars), tuple(places), tuple(calls), frozenset(variables))
+
+
+def walk(*statements: Statement) -> Iterator[Statement]:
+    """Every statement, outermost first, in source order."""
+    pending = list(reversed(statements))
+    while pending:
+        statement = pending.pop()
+        yield statement
+        match statement:
+            case Block(inner):
+                pending += inner[::-1]
+            case If(_, then, otherwise, _):
+                pending += (otherwise, then)
+            case Loop():
+                pending += (statement.step, statement.body, statement.prologue)
+            case Unsupported(_, _, loops):
+                pending += loops[::-1]
+            case Assign() | Assume() | Declare() | Evaluate() | Jump():
+                pass
+
+
+def expressions(statement: Statement) -> Iterator[Expr]:
+    """The expressions that a statement evaluates itself (not those of statements inside it)."""
+    match statement:
+        case Assign(target, _, value, _):
+            yield value
+            yield from subscripts(target)
+        case Evaluate(value, _):
+            yield value
+        case If(condition, _, _, _) | Assume(condition, _):
+            yield condition
+        case Loop():
+            if statement.condition is not None:
+                yield statement.condition
+        case Jump(_, _, value):
+            if value is not None:
+                yield value
+        case Declare() | Block() | Unsupported():
+            pass
+
+
+def nodes(statement: Statement) -> Iterator[Expr]:
+    """The expressions that a statement itself evaluates, and all their parts."""
+    for expression in expressions(statement):
+        yield from subexpressions(expression)
+
+
+def places_in(*statements: Statement) -> Iterator[Place]:
+    """The places, at any depth, that are read, written, or whose address is taken."""
+    for statement in walk(*statements):
+        if isinstance(statement, Assign):
+            yield statement.target
+        yield from (node.place for node in nodes(statement) if isinstance(node, (Read, AddressOf)))
+
+
+def loops_in(*statements: Statement) -> list[Loop]:
+    """Every loop, in source order."""
+    return [s for s in walk(*statements) if isinstance(s, Loop)]
+
+
+# --- Values that decide conditions ---------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The values that each variable (by unique name) is assigned as a whole in a piece of a program."""
+
+    values: dict[str, list[Expr]]
+
+    def behind(self, condition: Expr) -> frozenset[str]:
+        """The variables from which the scalars that decide a condition are computed, these included; not
+        those that only choose an element of an array, or are given to a function."""
+        found, pending = set[str](), list(_scalars_in(condition))
+        while pending:
+            name = pending.pop()
+            if name not in found:
+                found.add(name)
+                pending += [one for value in self.values.get(name, ()) for one in _scalars_in(value)]
+        return frozenset(found)
+
+    def is_invariant(self, condition: Expr) -> bool:
+        """True if a condition is about whole numbers in variables that nothing here assigns."""
+        for node in subexpressions(condition):
+            if isinstance(node, (Call, AddressOf, Invariant)):
+                return False
+            variable = node.place.variable if isinstance(node, Read) else None
+            if variable is None:
+                continue
+            plain = isinstance(variable.type, Integer) and variable.name == variable.source_name
+            if not plain or variable.escapes or variable.name in self.values:
+                return False
+        return True
+
+    def counts(self, name: str) -> bool:
+        """True if some assignment of a variable computes its value from the previous one."""
+        return any(name in _scalars_in(value) for value in self.values.get(name, ()))
+
+
+def changes(statement: Statement) -> Changes:
+    """The assignments in a statement; `x += e` computes from `x` too."""
+    found: dict[str, list[Expr]] = {}
+    for inner in walk(statement):
+        if isinstance(inner, Assign) and not inner.target.steps:
+            values = found.setdefault(inner.target.variable.name, [])
+            values.append(inner.value)
+            if inner.operator is not None:
+                values.append(Read(inner.target))
+    return Changes(found)
+
+
+def _scalars_in(expression: Expr) -> Iterator[str]:
+    """The variables that an expression reads as a whole, outside of subscripts and arguments."""
+    match expression:
+        case Read(place) if not place.steps:
+            yield place.variable.name
+        case Unary(_, operand) | Cast(operand):
+            yield from _scalars_in(operand)
+        case Binary(_, left, right):
+            yield from _scalars_in(left)
+            yield from _scalars_in(right)
+        case Select(condition, then, otherwise):
+            for part in (condition, then, otherwise):
+                yield from _scalars_in(part)
+        case _:
+            pass
+
+
+def counts_iterations(value: Expr, loop: Loop) -> bool:
+    """True if a value is computed from variables that the loop updates from one iteration to the next."""
+    found = changes(loop)
+    return any(found.counts(name) for name in found.behind(value))

@@ -1,0 +1,213 @@
+"""Syntactic must-execute analysis: statements and reads that happen each time a piece of a program runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from polylsp.ir.effects import expressions, walk
+from polylsp.ir.program import (
+    AddressOf,
+    Assign,
+    Assume,
+    Binary,
+    Block,
+    Call,
+    Cast,
+    Evaluate,
+    Expr,
+    Function,
+    If,
+    Jump,
+    Loop,
+    Pointer,
+    Read,
+    Select,
+    Simple,
+    Statement,
+    Unary,
+    Unsupported,
+    Variable,
+    subexpressions,
+    subscripts,
+)
+
+
+def always_run(block: Block, inner_loops: bool = False, completed: bool = False) -> Iterator[Simple]:
+    """The statements that run whenever the block does, in order; with `inner_loops` those in the bodies
+    of loops too, as if each of them ran at least once. `completed`: the block is an iteration after which
+    there is another one, so that no `break` or `return` is taken in it."""
+    for statement in block.statements:
+        if _leaves(statement, completed):
+            return
+        if isinstance(statement, Block):
+            yield from always_run(statement, inner_loops, completed)
+        elif isinstance(statement, Loop):
+            yield statement
+            if inner_loops:
+                yield from always_run(statement.body, inner_loops)
+        else:
+            yield statement
+            if isinstance(statement, Jump):
+                return
+
+
+def always_assigned(block: Block, variable: Variable) -> Assign | None:
+    """The first assignment of a whole variable that runs whenever the block does."""
+    return next(all_always_assigned(block, variable), None)
+
+
+def all_always_assigned(block: Block, variable: Variable) -> Iterator[Assign]:
+    """The assignments of a whole variable that run whenever the block does, up to one of a part of it."""
+    for statement in always_run(block):
+        if isinstance(statement, Assign) and statement.target.variable == variable:
+            if not statement.target.steps:
+                yield statement
+            elif not isinstance(variable.type, Pointer):
+                return
+
+
+def always_read(block: Block, variable: Variable) -> Read | None:
+    """The first read of a variable that surely happens, if its loops run; the block does not change it."""
+    for statement in always_run(block, inner_loops=True):
+        for expression in _evaluated(statement):
+            for node in _always_evaluated(expression):
+                if isinstance(node, Read) and node.place.variable == variable:
+                    return node
+    return None
+
+
+def reads_of(statement: Statement) -> Iterator[Read]:
+    """Reads that a statement itself surely makes."""
+    for expression in _evaluated(statement):
+        yield from (node for node in _always_evaluated(expression) if isinstance(node, Read))
+
+
+def evaluated_calls(statement: Statement) -> Iterator[Call]:
+    """The calls that a statement itself surely makes."""
+    for expression in _evaluated(statement):
+        yield from (node for node in _always_evaluated(expression) if isinstance(node, Call))
+
+
+def first_read_after(function: Function, loop: Loop, variable: Variable) -> Read | None:
+    """The read of a variable after a loop that surely happens before anything else is done with it."""
+    for statement in always_run(Block(_following(function.body, loop) or ())):
+        reads = [
+            node
+            for expression in _evaluated(statement)
+            for node in _always_evaluated(expression)
+            if isinstance(node, Read) and node.place.variable == variable
+        ]
+        if reads:
+            return reads[0]
+        if names(statement, variable):
+            return None
+    return None
+
+
+def names(statement: Statement, variable: Variable) -> bool:
+    """True if a statement mentions a variable at all."""
+    for each in walk(statement):
+        if isinstance(each, Assign) and each.target.variable == variable:
+            return True
+        for expression in expressions(each):
+            for node in subexpressions(expression):
+                if isinstance(node, (Read, AddressOf)) and node.place.variable == variable:
+                    return True
+    return False
+
+
+def may_complete(block: Block) -> bool:
+    """True unless a block ends in a `break` or `return` in any case."""
+    last = block.statements[-1] if block.statements else None
+    match last:
+        case Jump(kind):
+            return kind == "continue"
+        case Block():
+            return may_complete(last)
+        case If(_, then, otherwise):
+            return may_complete(then) or may_complete(otherwise)
+        case Unsupported():
+            return False
+        case _:
+            return True
+
+
+def _leaves(statement: Statement, completed: bool = False) -> bool:
+    """True if control may leave through a statement, so that the statements after it need not run, not
+    counting, in an iteration that is `completed`, what ends the loop."""
+    inside = list(walk(statement))
+    if completed and not isinstance(statement, Loop):
+        inside = [s for s in inside if not _ends_loop(s, statement)]
+    elif completed:
+        return any(isinstance(s, Unsupported) for s in inside)
+    if isinstance(statement, Loop):
+        return any(isinstance(s, Unsupported) or (isinstance(s, Jump) and s.kind == "return") for s in inside)
+    if isinstance(statement, Jump) and statement.kind == "return":
+        return False
+    return any(isinstance(s, (Jump, Unsupported)) for s in inside)
+
+
+def _ends_loop(jump: Statement, statement: Statement) -> bool:
+    """True for a `return` in a statement, or a `break` that is in no loop there."""
+    if not isinstance(jump, Jump) or jump is statement:
+        return False
+    inner = (s for loop in walk(statement) if isinstance(loop, Loop) for s in walk(loop))
+    return jump.kind == "return" or (jump.kind == "break" and all(s is not jump for s in inner))
+
+
+def _following(block: Block, loop: Loop) -> tuple[Statement, ...] | None:
+    """The statements that run after a loop, as far as nothing around them repeats or chooses."""
+    for number, statement in enumerate(block.statements):
+        rest = block.statements[number + 1 :]
+        if statement is loop:
+            return rest
+        if isinstance(statement, Block):
+            inner = _following(statement, loop)
+            if inner is not None:
+                return (*inner, *rest)
+    return None
+
+
+def _evaluated(statement: Statement) -> Iterator[Expr]:
+    """The expressions that a statement evaluates first, unconditionally."""
+    match statement:
+        case Assign(target, operator, value, _):
+            yield value
+            yield from subscripts(target)
+            if operator is not None:
+                yield Read(target)
+        case Evaluate(value, _):
+            yield value
+        case Jump(_, _, value):
+            if value is not None:
+                yield value
+        case If(condition, _, _, _) | Assume(condition, _):
+            yield condition
+        case Loop():
+            if not statement.post_test and statement.condition is not None:
+                yield statement.condition
+        case _:
+            pass
+
+
+def _always_evaluated(expression: Expr) -> Iterator[Expr]:
+    """The subexpressions that are evaluated for all values."""
+    yield expression
+    children: tuple[Expr, ...] = ()
+    match expression:
+        case Read(place) | AddressOf(place):
+            children = tuple(subscripts(place))
+        case Unary(_, operand) | Cast(operand):
+            children = (operand,)
+        case Binary("&&" | "||", left, _):
+            children = (left,)
+        case Binary(_, left, right):
+            children = (left, right)
+        case Select(condition, _, _):
+            children = (condition,)
+        case Call(_, arguments):
+            children = arguments
+        case _:
+            pass
+    for child in children:
+        yield from _always_evaluated(child)

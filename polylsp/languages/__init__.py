@@ -1,1 +1,0 @@
-"""Language readers, one module each: a file's text to functions ready for analysis."""

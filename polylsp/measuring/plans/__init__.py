@@ -1,0 +1,1 @@
+"""Measurement plans: arguments, sizes, and calls of a function."""

@@ -1,0 +1,1 @@
+"""Polyhedral model of a loop nest, and budgets for isl."""

@@ -1,0 +1,396 @@
+"""Polyhedral model of a nest (`Scop`): iteration domains, access relations, loops and schedule.
+
+Includes the first and last iteration of a loop, the source order as dates (Feautrier 1992; Kelly
+and Pugh) and as a schedule tree, and strongly connected components (Tarjan 1972).
+isl objects live inside one analysis process: they are never pickled and never cache keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Literal, Union
+
+import islpy as isl
+
+from polylsp.ir.program import Rejection, Site, Type, Variable
+from polylsp.ir.verdict import Assumption, ReductionOperator
+
+# --------------------------------------------------------------------------------------------------
+# A nest in the polyhedral model: statements with iteration domains, access relations, loops.
+#
+# isl objects live inside one analysis process: they are never pickled and never cache keys.
+# --------------------------------------------------------------------------------------------------
+
+
+Polynomial = tuple[tuple[tuple[str, ...], int], ...]
+"""A sum of products of parameters (isl names), each with its coefficient."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A run-time condition. `depth` loops stand around it; one evaluation of it is one iteration of these.
+    `kind` is `loop` where the condition continues a loop: then an iteration runs only if all earlier ones
+    did."""
+
+    identity: int
+    depth: int
+    kind: Literal["if", "loop"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundCondition:
+    """An assumption about a memory (its isl name), and the parameter values at which it does not hold."""
+
+    assumption: Assumption
+    memory: str
+    fails: isl.Set
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UntakenBranch:
+    """A branch that is presumed not to be taken: the parameter values at which the loops around surely reach
+    it, and why these stay unknown where that is so."""
+
+    reached: isl.Set
+    otherwise: Rejection
+
+
+@dataclass(frozen=True, slots=True)
+class ScopLoop:
+    """A loop of a nest. `dimension` is its name in isl, `iterator` its name for the user, `step` its
+    increment per round; `domain` its iterations and those of the loops around it; `obstacles` are reasons why
+    it cannot be decided; `thread_bound` why its iterations must stay on one thread, if they must;
+    `conditions` are assumptions in terms of parameters; `untaken` branches in it that are presumed not to be
+    taken."""
+
+    ordinal: int
+    dimension: str
+    iterator: str
+    step: int
+    domain: isl.Set
+    obstacles: tuple[Rejection, ...]
+    assumptions: tuple[Assumption, ...]
+    thread_bound: Rejection | None = None
+    conditions: tuple[BoundCondition, ...] = ()
+    untaken: tuple[UntakenBranch, ...] = ()
+
+    @property
+    def direction(self) -> int:
+        """The sign of the step."""
+        return 1 if self.step > 0 else -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Memory:
+    """Memory accessed by a nest: a scalar (no dimensions) or an array, by its isl name.
+
+    `source_name` is the variable's; `path` names the object (`p.x`); `pointer` is the variable
+    whose pointer value leads there, if one does; `element` the type of an element;
+    `scoped` counts the leading dimensions that stand
+    for the iteration in which a variable of an inner scope lives; `follows_pointers`: pointers
+    found in memory lead to it; `fresh`: it was allocated in the function; `from_entry`: the pointer
+    has the value that it had when the function began; `shape`: its subscripts (`[]`) and fields (`.x`)
+    as the source has them; `strides`: where one subscript stands for several dimensions, how many
+    elements each steps over, largest first; `members`: the structures that it is in, by name,
+    each with the member; `whole`: all elements of an array whose name gets new ones;
+    `via`: the variables through which it is accessed; `promised`: these are all `restrict` pointers of the
+    function; `bytewise`: some accesses are of characters, whatever the type of the pointer.
+    """
+
+    name: str
+    variable: Variable
+    path: str
+    element: Type
+    dimensions: int
+    scoped: int
+    pointer: Variable | None
+    follows_pointers: bool = False
+    fresh: bool = False
+    shape: tuple[str, ...] = ()
+    from_entry: bool = False
+    strides: tuple[Polynomial, ...] = ()
+    members: frozenset[tuple[str, str]] = frozenset()
+    whole: isl.Set | None = None
+    via: frozenset[str] = frozenset()
+    promised: bool = False
+    bytewise: bool = False
+
+    @property
+    def own_subscripts(self) -> int:
+        """The number of subscripts after the last field."""
+        fields = [k for k, step in enumerate(self.shape) if step != "[]"]
+        return len(self.shape) - max(fields, default=-1) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class ByCallee:
+    """Access of a variable with static storage by a called function, which names the variable itself; not
+    `certain`: which may do so."""
+
+    function: str
+    certain: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ByAddress:
+    """Access of a variable's storage through a pointer. `pointer` is the variable with the address, by its
+    source name; `loops` are the ordinals of the loops around the point where the address was taken."""
+
+    pointer: str
+    loops: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class AddressRead:
+    """Use of a pointer that has the address of a variable (its unique name), inside of `loops` (ordinals)."""
+
+    variable: str
+    reached: ByAddress
+    loops: frozenset[int]
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Escape analysis of a function: `stored` are the unique names of its variables whose addresses it
+    stores, `keeping` the functions that may keep an address that they are given."""
+
+    stored: frozenset[str] = frozenset()
+    keeping: frozenset[str] = frozenset()
+
+
+Reached = Union[ByCallee, ByAddress, None]
+"""Access path to a variable's storage; `None`: by the variable's name, or the memory is no variable's."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IndexElement:
+    """The element of an index array whose value is the subscript at `dimension` of an access: `relation` is
+    `S[i] -> [subscripts into the index array]`, over all its subscripts."""
+
+    dimension: int
+    memory: Memory
+    relation: isl.Map
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Access:
+    """An access relation `S[i] -> A[x]`. `exact`: it accesses exactly these elements whenever its statement
+    runs; otherwise these at most. `update` marks both halves of a reduction, whose reassociation rests on the
+    `assumed` conditions; `indirect`: which elements depends on data; `outside` gives the parameter values at
+    which it leaves the array's declared dimensions (the outermost one of a parameter, which is only a hint,
+    counted on request), `from_end` those at which it counts from the end of the array, but need not; `row`
+    identifies the pointers found in memory that lead there, `row_dimensions` the iterators that choose among
+    them; `reached` says the access path to a variable's storage; `neighbour`: a bit-field that is written
+    with the one in `text`; `beyond` gives the instances at which it leaves the array; `chosen_by` are
+    elements of index arrays that are subscripts as they are."""
+
+    statement: int
+    memory: Memory
+    kind: Literal["read", "write"]
+    relation: isl.Map
+    exact: bool
+    site: Site
+    text: str
+    update: ReductionOperator | None = None
+    indirect: bool = False
+    outside: Callable[[bool], isl.Set] | None = None
+    row: tuple[object, ...] = ()
+    row_dimensions: frozenset[str] = frozenset()
+    from_end: Callable[[], FromEnd | None] | None = None
+    reached: Reached = None
+    assumed: tuple[Assumption, ...] = ()
+    neighbour: bool = False
+    beyond: Callable[[bool], isl.Set] | None = None
+    chosen_by: tuple[IndexElement, ...] = ()
+
+    @property
+    def in_first_row(self) -> bool:
+        """True if all subscripts but the last are zero: the source may treat all rows of an array as one."""
+        rows = self.relation.range()
+        last = self.memory.dimensions - 1
+        first = last + 1 - self.memory.own_subscripts
+        return last > first >= 0 and all(
+            rows.plain_get_val_if_fixed(isl.dim_type.set, k).is_zero() for k in range(first, last)
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FromEnd:
+    """The parameter values at which a subscript is negative, and counts from the end; the `least` values that
+    subscripts have."""
+
+    values: isl.Set
+    least: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScopStatement:
+    """A statement: its iteration domain over the loops around it (`loops`, ordinals) and its place
+    among its siblings at each depth (`position`, one number more than loops)."""
+
+    name: str
+    domain: isl.Set
+    loops: tuple[int, ...]
+    position: tuple[int, ...]
+    guards: tuple[Guard, ...]
+    site: Site
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scop:
+    """A nest. `loops` by ordinal, in source order; `parameters` maps isl names to spellings; of these
+    `derived` stand for values that the function computed before, `products` for products of others, and
+    `converted` for values converted to another type, under the spelling of the conversion. `inherited` are
+    assumptions of loops around the nest; `defined`: the values of parameters that their types can hold, and
+    at which no counter overflows; `addresses` of the function's variables, and the `address_reads` of the
+    nest."""
+
+    context: isl.Set
+    loops: dict[int, ScopLoop]
+    statements: tuple[ScopStatement, ...]
+    accesses: tuple[Access, ...]
+    parameters: dict[str, str]
+    site: Site
+    derived: frozenset[str] = frozenset()
+    products: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    converted: frozenset[str] = frozenset()
+    inherited: tuple[Assumption, ...] = ()
+    defined: isl.Set = field(default_factory=lambda: isl.Set("{ : }"))
+    addresses: Addresses = field(default_factory=Addresses)
+    address_reads: tuple[AddressRead, ...] = ()
+
+    @property
+    def depth(self) -> int:
+        """The most loops around a statement."""
+        return max((len(s.loops) for s in self.statements), default=0)
+
+    def certain(self, access: Access) -> bool:
+        """True if an access is a must-access: unguarded, at exactly the element stated."""
+        return access.exact and not self.statements[access.statement].guards
+
+
+# --------------------------------------------------------------------------------------------------
+# The iterations of one loop, and the first and the last of them.
+# --------------------------------------------------------------------------------------------------
+
+
+_IN, _OUT = isl.dim_type.in_, isl.dim_type.out
+
+
+def iterations(scop: Scop, ordinal: int) -> isl.Map:
+    """`{ [outer iterators] -> [iterator] }` of a loop."""
+    domain = scop.loops[ordinal].domain
+    domain = domain.reset_tuple_id() if domain.has_tuple_id() else domain
+    depth = domain.dim(isl.dim_type.set) - 1
+    return isl.Map.from_domain(domain).move_dims(_OUT, 0, _IN, depth, 1)
+
+
+def last(found: isl.Map, direction: int) -> isl.Map:
+    """Final iterations where the iterator moves in a direction; none of a loop that does not end in the
+    model. isl's lexicographic optimum is an error then, and can be wrong beside strides."""
+    before = isl.Map("{ [i] -> [j] : j < i }" if direction > 0 else "{ [i] -> [j] : j > i }")
+    return found.subtract(found.apply_range(before))
+
+
+def first(found: isl.Map, direction: int) -> isl.Map:
+    """The iterations that none comes before."""
+    return last(found, -direction)
+
+
+# --------------------------------------------------------------------------------------------------
+# The order in which a nest runs its statements: as a map to dates, and as a schedule tree.
+# --------------------------------------------------------------------------------------------------
+
+
+def dates(scop: Scop, free: frozenset[int] = frozenset()) -> isl.UnionMap:
+    """`{ S[i] -> [position, i, position, …] }`, all of one length (Feautrier 1992; Kelly and Pugh). The
+    loops of `free` (ordinals) take no time: all their iterations have one date."""
+    length = max((2 * len(s.loops) + 1 for s in scop.statements), default=1)
+    result = isl.UnionMap("{ }")
+    for statement in scop.statements:
+        result = result.union(_date(scop, statement, length, free).to_union_map())
+    return result
+
+
+def _date(scop: Scop, statement: ScopStatement, length: int, free: frozenset[int]) -> isl.Map:
+    names = [f"i{k}" for k in range(len(statement.loops))]
+    date: list[str] = []
+    for k, position in enumerate(statement.position):
+        date.append(str(position))
+        if k < len(names):
+            sign = "" if scop.loops[statement.loops[k]].direction > 0 else "-"
+            date.append("0" if statement.loops[k] in free else f"{sign}{names[k]}")
+    date += ["0"] * (length - len(date))
+    return isl.Map(f"{{ {statement.name}[{', '.join(names)}] -> [{', '.join(date)}] }}")
+
+
+def schedule_tree(scop: Scop) -> isl.Schedule:
+    """The order as an isl schedule tree."""
+    if not scop.statements:
+        return isl.Schedule('{ domain: "{ }" }')
+    return _sequence(scop, list(scop.statements), 0)
+
+
+def _sequence(scop: Scop, statements: list[ScopStatement], depth: int) -> isl.Schedule:
+    """The schedule of statements that share the outer `depth` loops and positions."""
+    groups: dict[int, list[ScopStatement]] = {}
+    for statement in statements:
+        groups.setdefault(statement.position[depth], []).append(statement)
+    result: isl.Schedule | None = None
+    for _, members in sorted(groups.items()):
+        one = _one(scop, members, depth)
+        result = one if result is None else result.sequence(one)
+    assert result is not None
+    return result
+
+
+def _one(scop: Scop, statements: list[ScopStatement], depth: int) -> isl.Schedule:
+    if len(statements[0].loops) == depth:
+        return isl.Schedule.from_domain(statements[0].domain.to_union_set())
+    inner = _sequence(scop, statements, depth + 1)
+    loop = scop.loops[statements[0].loops[depth]]
+    sign = "" if loop.direction > 0 else "-"
+    parts = isl.UnionMap("{ }")
+    for statement in statements:
+        names = [f"i{k}" for k in range(len(statement.loops))]
+        text = f"{{ {statement.name}[{', '.join(names)}] -> L{loop.ordinal}[{sign}{names[depth]}] }}"
+        parts = parts.union(isl.Map(text).to_union_map())
+    partial = isl.MultiUnionPwAff.from_union_map(parts)
+    return inner.insert_partial_schedule(partial)
+
+
+# --------------------------------------------------------------------------------------------------
+# Strongly connected components (Tarjan 1972).
+# --------------------------------------------------------------------------------------------------
+
+
+def components(nodes: Iterable[int], edges: set[tuple[int, int]]) -> list[list[int]]:
+    """The strongly connected components, each before those that it has edges to; as close to the
+    order of the numbers as that allows."""
+    reach = {n: _reachable(n, edges) for n in nodes}
+    groups: list[list[int]] = []
+    for node in reach:
+        home = next((g for g in groups if g[0] in reach[node] and node in reach[g[0]]), None)
+        if home is None:
+            groups.append([node])
+        else:
+            home.append(node)
+    ordered: list[list[int]] = []
+    while groups:
+        first = next(g for g in groups if not any(g[0] in reach[o[0]] for o in groups if o is not g))
+        groups.remove(first)
+        ordered.append(first)
+    return ordered
+
+
+def _reachable(start: int, edges: set[tuple[int, int]]) -> set[int]:
+    found = {start}
+    waiting = [start]
+    while waiting:
+        node = waiting.pop()
+        more = {b for a, b in edges if a == node} - found
+        found |= more
+        waiting += more
+    return found

@@ -1,1 +1,0 @@
-"""Building and running programs of the user, on request: within limits, and without isl."""

@@ -1,0 +1,1 @@
+"""Loop chains, statement groups and their dependences, for checks of new orders."""

@@ -1,0 +1,206 @@
+"""Chains of directly nested loops, and fresh names for an edit.
+
+Loops that a directive distributes are in no chain.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from polylsp.emit.c_pragmas import governing, pragmas_above
+from polylsp.emit.c_syntax import Braces, LoopText, Part, loop_text
+from polylsp.emit.c_text import Kept, kept
+from polylsp.emit.subject import Subject
+from polylsp.ir.effects import effects, walk
+from polylsp.ir.program import Assign, Call, Expr, Integer, Loop, Read, Variable, subexpressions
+from polylsp.model.action import Declined
+from polylsp.schedule.statement_leaves import Leaf, Leaves, counter
+
+# --------------------------------------------------------------------------------------------------
+# Loops that stand directly in each other, as they are written and as they are modelled.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Loops, outermost first, each of which is all that stands in the one around it."""
+
+    ordinals: tuple[int, ...]
+    texts: tuple[LoopText, ...]
+
+    @property
+    def leaf(self) -> Leaf:
+        """The body of the innermost loop, as one leaf."""
+        parts = self.texts[-1].parts
+        first, last = parts[0].whole, parts[-1].whole
+        return Leaf(first.cover(last), self.ordinals)
+
+    @property
+    def body(self) -> Kept:
+        """The text of that body."""
+        return kept(self.texts[-1].parts)
+
+    @property
+    def braces(self) -> tuple[Braces, ...]:
+        """Brace style of each loop."""
+        return tuple(text.braces for text in self.texts)
+
+    def part(self, first: int, last: int) -> Chain:
+        """The loops `first` up to, not including, `last`."""
+        return Chain(self.ordinals[first:last], self.texts[first:last])
+
+
+def chain_around(subject: Subject, ordinal: int) -> Chain | Declined:
+    """The longest chain with a loop in it; none of them is handed out by a directive."""
+    found = _grown(subject, ordinal)
+    if isinstance(found, Chain) and is_directed(subject, found.texts[0]):
+        return Declined("A directive stands before the loop: remove it, change the loops, then add it anew.")
+    return found
+
+
+def _grown(subject: Subject, ordinal: int) -> Chain | Declined:
+    """The longest chain with a loop in it; a directive may stand before the outermost one."""
+    own = opened(subject, ordinal)
+    if isinstance(own, Declined):
+        return own
+    ordinals, texts = [ordinal], [own]
+    while (parent := subject.known(ordinals[0]).parent) and not is_directed(subject, texts[0]):
+        outer = opened(subject, parent)
+        if isinstance(outer, Declined) or not _is_all_of(texts[0], outer):
+            break
+        ordinals.insert(0, parent)
+        texts.insert(0, outer)
+    while (inner := _only_loop(subject, ordinals[-1], texts[-1])) is not None:
+        text = opened(subject, inner)
+        if isinstance(text, Declined):
+            break
+        ordinals.append(inner)
+        texts.append(text)
+    return Chain(tuple(ordinals), tuple(texts))
+
+
+def opened(subject: Subject, ordinal: int) -> LoopText | Declined:
+    """A loop that can be taken apart: one with a counter, whose header and body are understood."""
+    facts = subject.known(ordinal)
+    name = facts.iterator or facts.kind
+    if facts.misfit:
+        return Declined(f"The loop `{name}` cannot be rewritten: {facts.misfit}.")
+    text = loop_text(subject, ordinal)
+    if isinstance(text, LoopText) and not text.parts:
+        return Declined(f"The loop `{name}` does nothing.")
+    return text
+
+
+def chain_inside(subject: Subject, ordinal: int) -> Chain | Declined:
+    """The longest chain with a loop in it, inside of the loops that a directive before it hands out."""
+    whole = _grown(subject, ordinal)
+    if isinstance(whole, Declined) or not is_directed(subject, whole.texts[0]):
+        return whole
+    inside = whole.part(_handed_out(subject, whole.texts[0]), len(whole.ordinals))
+    if ordinal not in inside.ordinals:
+        return Declined("A directive stands before the loop: remove it, change the loops, then add it anew.")
+    return inside
+
+
+def _handed_out(subject: Subject, text: LoopText) -> int:
+    """Largest number of loops that the directives before a loop cover."""
+    words = [each.words for each in pragmas_above(subject, text.span.start)]
+    counts = [n for each in words for n in re.findall(r"(?:collapse|ordered|tile)\W+(\w+)", each)]
+    return max([1, *(int(n) if n.isdigit() else 99 for n in counts)])
+
+
+def is_directed(subject: Subject, text: LoopText) -> bool:
+    """True if a directive or a vendor's hint stands before a loop, be it in a branch that is not compiled
+    here (`#ifdef _OPENMP`)."""
+    return next(governing(subject, text.span.start), None) is not None
+
+
+def comments(subject: Subject, part: Part) -> tuple[str, str]:
+    """Comments before a statement, and those after it."""
+    before = subject.text[part.whole.start : part.core.start]
+    return before.strip(), subject.text[part.core.end : part.whole.end].strip()
+
+
+def chain_comments(subject: Subject, chain: Chain, depth: int) -> tuple[str, str]:
+    """Comments before and after a loop; those about the outermost one stay where they are."""
+    return comments(subject, chain.texts[depth - 1].parts[0]) if depth else ("", "")
+
+
+def _is_all_of(inner: LoopText, outer: LoopText) -> bool:
+    return len(outer.parts) == 1 and outer.parts[0].core == inner.span and not outer.parts[0].directive
+
+
+def _only_loop(subject: Subject, ordinal: int, text: LoopText) -> int | None:
+    inside = [one for one in subject.facts.loops if one.parent == ordinal]
+    if len(inside) != 1 or len(text.parts) != 1 or text.parts[0].directive:
+        return None
+    return inside[0].ordinal if subject.span(inside[0].site) == text.parts[0].core else None
+
+
+# --- Headers -----------------------------------------------------------------------------
+
+
+def header_values(subject: Subject, loop: Loop) -> Iterator[Expr]:
+    """Expressions in the header of a loop: first value, bound, step."""
+    if loop.condition is not None:
+        yield loop.condition
+    for each in walk(subject.function.body):
+        if isinstance(each, Assign) and loop.header.first <= each.site.first <= loop.header.last:
+            yield each.value
+
+
+def uses(subject: Subject, inner: int, outer: int) -> bool:
+    """True if the header of a loop depends on the counter of another."""
+    wanted = counter(subject, outer)
+    nodes = (n for value in header_values(subject, subject.loop(inner)) for n in subexpressions(value))
+    return any(isinstance(n, Read) and n.place.variable == wanted for n in nodes)
+
+
+def unstable(subject: Subject, ordinals: tuple[int, ...]) -> Declined | None:
+    """Reason why the headers of loops cannot be evaluated elsewhere among them: they name variables that the
+    loops may change, that are visible only inside, or that have the name of another loop's counter."""
+    counters = {counter(subject, o) for o in ordinals}
+    changed = effects(*(subject.loop(o) for o in ordinals)).scalars - {each.name for each in counters}
+    for ordinal in ordinals:
+        for value in header_values(subject, subject.loop(ordinal)):
+            for node in subexpressions(value):
+                moves = isinstance(node, Read) and (node.place.steps or node.place.variable.name in changed)
+                if moves or (isinstance(node, Call) and not node.pure):
+                    shown = subject.source(node.site)
+                    return Declined(f"`{shown}` in the header of a loop may change while the loops run.")
+                if isinstance(node, Read) and is_homonym(node.place.variable, counters):
+                    return Declined(f"There are two variables `{node.place.variable.source_name}` here.")
+    return None
+
+
+def is_homonym(variable: Variable, others: Collection[Variable]) -> bool:
+    """True if a variable is none of some others, but has the name of one."""
+    return variable not in others and variable.source_name in {each.source_name for each in others}
+
+
+def signed_names(found: Leaves, leaf: Leaf) -> tuple[str, ...]:
+    """`i0`, `i1`, …: the counters of the loops around a leaf, negated where they count down, so that they
+    grow from one iteration to the next."""
+    directions = [found.scop.loops[o].direction for o in leaf.loops]
+    return tuple(f"i{k}" if direction > 0 else f"-i{k}" for k, direction in enumerate(directions))
+
+
+# --------------------------------------------------------------------------------------------------
+# Names and types for the declarations of an edit.
+# --------------------------------------------------------------------------------------------------
+
+
+def fresh_name(subject: Subject, *wanted: str, taken: Collection[str] = ()) -> str:
+    """A name that the file does not use, and that is not taken: one of those wanted, or one with a number
+    appended."""
+    used = {*re.findall(r"\w+", subject.text), *taken}
+    numbered = (f"{wanted[-1]}{k}" for k in range(2, len(used) + 3))
+    return next(name for name in (*wanted, *numbered) if name not in used)
+
+
+def type_words(subject: Subject, chain: Chain) -> str:
+    """The type that holds sums of a chain's counters, in words."""
+    types = [counter(subject, o).type for o in chain.ordinals]
+    return "long" if any(isinstance(t, Integer) and t.bits > 32 for t in types) else "int"

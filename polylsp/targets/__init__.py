@@ -1,0 +1,1 @@
+"""Parallel targets: OpenMP, OpenACC, CUDA, Numba, and NumPy slices."""

@@ -1,0 +1,1 @@
+"""OpenMP and OpenACC directives for loops on the CPU and on devices."""

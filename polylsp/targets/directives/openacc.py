@@ -1,0 +1,117 @@
+"""`#pragma acc parallel loop` with its data clauses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from polylsp.core.settings import Settings
+from polylsp.emit.c_pragmas import Clause, Directive, clauses, condition, listed
+from polylsp.emit.directive_placing import no_room
+from polylsp.emit.subject import Subject
+from polylsp.ir.liveness import live_after_loops
+from polylsp.ir.program import Binary
+from polylsp.ir.verdict import Parallel
+from polylsp.model.action import Answer
+from polylsp.model.facts import LoopFacts
+from polylsp.schedule.statement_leaves import counter
+from polylsp.targets.directives.data_regions import Transfer, by_way
+from polylsp.targets.directives.device_directives import Dialect, offloaded
+from polylsp.targets.directives.device_loops import Abilities, Kernel, Shared, pays
+from polylsp.targets.directives.loop_nesting import inside, multiplied, vectors
+
+
+def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
+    """The parallel loops on the device, their arrays moved as little as can be."""
+    return offloaded(subject, ordinal, settings, _DIALECT)
+
+
+def _refused(subject: Subject, kernel: Kernel) -> str:
+    """Compilers take reductions of scalars only, and no `!=` (OpenACC 3.3, 2.9)."""
+    for loop in kernel.loops:
+        condition = subject.loop(loop.ordinal).condition
+        if isinstance(condition, Binary) and condition.operator == "!=":
+            return f"OpenACC takes no `!=` in the header of the loop `{loop.iterator}`: write `<` or `>`."
+    verdict = kernel.loops[0].verdict
+    reductions = verdict.reductions if isinstance(verdict, Parallel) else ()
+    arrays = {each.variable for each in reductions if each.is_array}
+    combined = (name for clause in kernel.sharing.reductions for name in clause.arguments)
+    refused = next((name for name in combined if name.partition("[")[0] in arrays), None)
+    return f"OpenACC cannot add up `{refused}` in parallel: only scalars." if refused else ""
+
+
+def _loops(
+    subject: Subject, kernel: Kernel, shared: Shared | None, settings: Settings
+) -> Iterator[tuple[LoopFacts, Directive]]:
+    inner = tuple(
+        loop for loop in vectors(subject, kernel.loops) if _takes_a_directive(subject, kernel, loop)
+    )
+    levels = (Clause("gang"),) if inner else (Clause("gang"), Clause("vector"))
+    yield kernel.loops[0], _outer(kernel, levels, shared, settings)
+    for loop in inside(subject, kernel.loops):
+        if _takes_a_directive(subject, kernel, loop):
+            yield loop, _inner(loop, inner)
+
+
+def _takes_a_directive(subject: Subject, kernel: Kernel, loop: LoopFacts) -> bool:
+    """True if a loop inside can have a directive, which privatises its counter: not where the counter's last
+    value is used after the loop, or goes back to the host (OpenACC 3.3, 2.6.1)."""
+    if loop.misfit:
+        return False
+    after = live_after_loops(subject.function, subject.calls.summaries)[loop.ordinal]
+    if loop.iterator is not None and {counter(subject, loop.ordinal).name, "*"} & after:
+        return False
+    if loop.iterator in kernel.uses or any(each.name == loop.iterator for each in kernel.moved):
+        return False
+    condition = subject.loop(loop.ordinal).condition
+    unequal = isinstance(condition, Binary) and condition.operator == "!="
+    placed = subject.begins_in_macro(loop.site) or no_room(subject, loop)
+    return not unequal and not placed
+
+
+def _outer(
+    kernel: Kernel, levels: tuple[Clause, ...], shared: Shared | None, settings: Settings
+) -> Directive:
+    count = len(kernel.loops)
+    moved = tuple(_clauses(kernel.moved)) if shared is None else _present(kernel, shared)
+    return Directive(
+        "acc",
+        "parallel loop",
+        clauses(
+            *levels,
+            Clause("collapse", (str(count),)) if count > 1 else None,
+            listed("private", kernel.sharing.private),
+            *kernel.sharing.reductions,
+            *moved,
+            condition(pays(kernel, shared, settings)),
+        ),
+    )
+
+
+def _inner(loop: LoopFacts, vector: tuple[LoopFacts, ...]) -> Directive:
+    if loop not in vector:
+        return Directive("acc", "loop", (Clause("seq"),))
+    private = loop.verdict.private if isinstance(loop.verdict, Parallel) else ()
+    return Directive("acc", "loop", clauses(Clause("vector"), listed("private", private)))
+
+
+def _data(transfers: tuple[Transfer, ...], pays: str) -> Directive:
+    return Directive("acc", "data", clauses(*_clauses(transfers), condition(pays)))
+
+
+def _update(to: str, sections: tuple[str, ...], pays: str) -> Directive:
+    return Directive("acc", "update", clauses(Clause(to, sections), condition(pays)))
+
+
+def _clauses(transfers: tuple[Transfer, ...]) -> Iterator[Clause]:
+    """Clauses, one for each kind of transfer."""
+    for name, sections in by_way(transfers, ("copyin", "copy", "copyout", "create")):
+        yield Clause(name, sections)
+
+
+def _present(kernel: Kernel, shared: Shared) -> tuple[Clause, ...]:
+    used = tuple(t.section for t in shared.transfers if t.name in kernel.uses)
+    return (Clause("present", used),) if used else ()
+
+
+_ROUTINE = Directive("acc", "routine", (Clause("seq"),))
+_DIALECT = Dialect(Abilities("acc", multiplied, _refused), _loops, _data, _update, (_ROUTINE,))

@@ -1,0 +1,148 @@
+"""Directives on loops that have to be rewritten first: counters in closed form, sums in local variables; and
+transforms of loops with vendors' hints, which stay with the loops that stay. The rewritten text is read and
+analysed like any other before the edit is applied to it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from difflib import SequenceMatcher
+
+from polylsp.core.settings import Settings
+from polylsp.core.text import Span
+from polylsp.emit.c_pragmas import hints_above, kind_of, written_with
+from polylsp.emit.directive_placing import together, without
+from polylsp.emit.subject import Again, Subject
+from polylsp.ir.verdict import Assumption, Parallel
+from polylsp.model.action import Answer, Declined, Edited, Replacement, TransformName, applied
+from polylsp.model.facts import LoopFacts, parallel_roots
+from polylsp.transforms import TRANSFORMS
+
+_IN_THE_WAY = "A vendor's pragma is about the loop as it is: remove it first."
+Edit = Callable[[Subject, int, Settings], Answer]
+
+
+def rewritten_first(subject: Subject, ordinal: int, settings: Settings, edit: Edit, again: Again) -> Answer:
+    """Edit of the loops that are to run in parallel for loop `ordinal`, on the text in which each of them was
+    rewritten as far as necessary; both as one edit."""
+    now, assumed = subject, dict[Assumption, None]()
+    roots = [root.ordinal for root in parallel_roots(subject.facts, ordinal)]
+    for root in roots:
+        for name in _needed(now.known(root)):
+            first = TRANSFORMS[name](now, root, settings)
+            if isinstance(first, Declined):
+                if name == "substitute-induction":
+                    return first
+                continue
+            after = again(applied(now.text, first.replacements))
+            if after is None or roots != [one.ordinal for one in parallel_roots(after.facts, ordinal)]:
+                continue
+            now = after
+            assumed |= dict.fromkeys(first.assumptions)
+    answer = edit(now, ordinal, settings)
+    if now is subject or isinstance(answer, Declined):
+        return answer
+    whole = tuple(differences(subject.text, applied(now.text, answer.replacements)))
+    return Edited(whole, tuple(assumed | dict.fromkeys(answer.assumptions)), answer.remarks)
+
+
+def hints_aside(subject: Subject, ordinal: int, edit: Callable[[Subject], Answer], again: Again) -> Answer:
+    """An edit of a nest (of all the function for ordinal 0) in which vendors' hints stand before loops. Hints
+    stay where their loops stay as they are; otherwise the edit applies to the text without them."""
+    if not _with_hints(subject, 0):
+        return edit(subject)
+    found = edit(subject) if ordinal else None
+    if isinstance(found, Edited) and _keeps_hints(subject, found, again):
+        return found
+    for scope in (ordinal, 0) if ordinal else (0,):
+        found = _made_without(subject, scope, edit, again)
+        if isinstance(found, Edited) and _keeps_hints(subject, found, again):
+            return found
+    return found if isinstance(found, Declined) else Declined(_IN_THE_WAY)
+
+
+def _made_without(subject: Subject, ordinal: int, edit: Callable[[Subject], Answer], again: Again) -> Answer:
+    """The edit of the text without the hints on the loops of a nest, as one of the text as it is."""
+    loops = _with_hints(subject, ordinal)
+    written = [each for loop in loops for each in written_with(subject, subject.span(loop.site).start)]
+    if written:
+        return Declined(
+            f"A macro writes `#pragma {written[0].words}` before a loop: write the macro out first."
+        )
+    bare = without_hints(subject, ordinal, again)
+    if bare is None:
+        return Declined(_IN_THE_WAY)
+    found = edit(bare)
+    if isinstance(found, Declined):
+        return found
+    whole = tuple(differences(subject.text, applied(bare.text, found.replacements)))
+    gone = dict.fromkeys(each.words for loop in loops for each in hints_above(subject, loop))
+    told = (f"Removes `#pragma {words}`, which was about the loop as it was." for words in gone)
+    return replace(found, replacements=whole, remarks=(*told, *found.remarks))
+
+
+def without_hints(subject: Subject, ordinal: int, again: Again) -> Subject | None:
+    """The function without the vendors' hints on the loops of a nest (of all its loops for ordinal 0); `None`
+    where the text without them is not the same function."""
+    loops = _with_hints(subject, ordinal)
+    if not loops:
+        return subject
+    removed = together(without(subject, each) for loop in loops for each in hints_above(subject, loop))
+    return again(applied(subject.text, removed))
+
+
+def _with_hints(subject: Subject, ordinal: int) -> list[LoopFacts]:
+    """The loops with hints of the outermost nest that a loop stands in."""
+    around = (*subject.around(ordinal), subject.known(ordinal))[0].site if ordinal else None
+    return [
+        each
+        for each in subject.facts.loops
+        if (around is None or around.first <= each.site.first <= around.last) and hints_above(subject, each)
+    ]
+
+
+def _keeps_hints(subject: Subject, found: Edited, again: Again) -> bool:
+    """True if each hint in an edited text stands before the same loop header as before."""
+    after = again(applied(subject.text, found.replacements))
+    if after is None:
+        return False
+    before, now = _hinted_headers(subject), _hinted_headers(after)
+    hints = sum(kind_of(each) in ("gcc-hint", "hint") for each in after.pragmas)
+    return len(now) == hints and not Counter(now) - Counter(before)
+
+
+def _hinted_headers(subject: Subject) -> list[tuple[str, str]]:
+    """Hints before loops, each with the header after it."""
+    return [
+        (each.words, "".join(subject.source(loop.header).split()))
+        for loop in subject.facts.loops
+        for each in hints_above(subject, loop)
+        if each in subject.pragmas
+    ]
+
+
+def _needed(root: LoopFacts) -> Iterator[TransformName]:
+    """Rewritings that a loop needs before a directive can stand before it, or a better one can."""
+    if not isinstance(root.verdict, Parallel) or root.misfit:
+        return
+    if root.verdict.inductions:
+        yield "substitute-induction"
+    if any(each.is_array for each in root.verdict.reductions):
+        yield "rewrite-reduction"
+
+
+def differences(before: str, after: str) -> Iterator[Replacement]:
+    """The lines that differ, as replacements."""
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    same = next((k for k, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), len(old))
+    starts = [sum(map(len, old[:same]))]
+    old, new = old[same:], new[same:]
+    while old and new and old[-1] == new[-1]:
+        old.pop()
+        new.pop()
+    for line in old:
+        starts.append(starts[-1] + len(line))
+    for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind != "equal":
+            yield Replacement(Span(starts[a], starts[b]), "".join(new[c:d]))

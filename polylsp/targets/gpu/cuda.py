@@ -1,0 +1,225 @@
+"""CUDA target: a nest to kernels in a separate file, a host function, and a call in the source.
+
+Works for the nest around a loop, or for all nests of a function.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
+
+from polylsp.core.settings import Settings
+from polylsp.core.text import newline
+from polylsp.emit.subject import Subject
+from polylsp.ir.effects import loops_in
+from polylsp.ir.program import Variable
+from polylsp.model.action import Answer, Created, Declined, Edited, Replacement
+from polylsp.model.facts import is_governed
+from polylsp.targets.directives.device_loops import is_compiled
+from polylsp.targets.gpu.cuda_expressions import Unwritable
+from polylsp.targets.gpu.host_function import call, host_lines, prototypes
+from polylsp.targets.gpu.host_parameters import Host
+from polylsp.targets.gpu.launched import Launched, device_code, device_lines, launched
+from polylsp.targets.gpu.members import said, with_members
+from polylsp.targets.gpu.region import Region, loops_at, region_of, regions_of
+
+# --------------------------------------------------------------------------------------------------
+# The file in which kernels and their host function stand.
+# --------------------------------------------------------------------------------------------------
+
+
+def file_lines(found: Launched, host: Host) -> Iterator[str]:
+    """Lines of the file."""
+    region = found.region
+    function = region.subject.function.name
+    first, last = (region.subject.line_number(s.site) for s in (loops_at(region.statements)[0], region.last))
+    where = f"the loops from line {first} on" if first == last else f"the loops in lines {first} to {last}"
+    yield f"/* {where[0].upper()}{where[1:]}, in `{function}`, on a GPU."
+    yield " *"
+    yield f" * Build:  nvcc -O3 -c {host.name}.cu"
+    yield " * and link the object itself (no archive of it) with the program, by nvcc or with -lcudart."
+    yield " *"
+    yield f" * {host.name} returns 0, or an error of CUDA: then nothing has changed, and the"
+    yield " * caller runs its loops."
+    yield " */"
+    yield from ("#include <cuda_runtime.h>", "#include <limits.h>", "#include <stddef.h>")
+    yield from ("#include <stdint.h>", "#include <stdlib.h>", "#include <string.h>", "")
+    yield from (DEVICE, "", *device_lines(found, generic=True), "")
+    yield HOST
+    yield ""
+    yield from host_lines(host)
+
+
+DEVICE, HOST = "/* --- On the device --- */", "/* --- On the host --- */"
+"""Marks around the part that is compiled for the device alone."""
+
+
+# --------------------------------------------------------------------------------------------------
+# All nests of a function on the device, independent of the language that calls the kernels.
+# --------------------------------------------------------------------------------------------------
+
+
+class OnDevice(Protocol):
+    """A region on the device."""
+
+    @property
+    def launched(self) -> Launched:
+        """Kernels of the nest."""
+        ...
+
+
+M = TypeVar("M", bound=OnDevice)
+
+
+def made_of(
+    subject: Subject, make: Callable[[Region, frozenset[str]], M | Declined]
+) -> tuple[list[M], list[str]] | Declined:
+    """Results of `make` for a function's regions, given the names that are taken, and the reasons for those
+    that fail; nests that follow one another share the memory on the device."""
+    found: list[M] = []
+    reasons: list[str] = []
+    left = regions_of(subject)
+    while left:
+        region, *left = left
+        taken = frozenset(each.launched.name for each in found)
+        one = make(region, taken) if isinstance(region, Region) else region
+        if not isinstance(one, Declined):
+            found.append(one)
+        elif isinstance(region, Region) and len(loops_at(region.statements)) > 1:
+            # What they cannot do together, they may one by one.
+            left = [*(region_of(subject, each.ordinal) for each in loops_at(region.statements)), *left]
+        else:
+            reasons.append(one.reason)
+    if found:
+        return found, reasons
+    return Declined(
+        reasons[0] if reasons else f"No loop of `{subject.function.name}` is known to be parallel."
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# The values that a host function takes, and which of them must be small.
+# --------------------------------------------------------------------------------------------------
+
+
+def with_scalars(host: Host) -> Host:
+    """The host function with all the values that it needs; raises `Unwritable`."""
+    setting = host.setting
+    words = {word for line in host_lines(host) for word in _names(line)}
+    scalars = {v for _, made in host.kernels for v in made.scalars}
+    scalars |= {v for name, v in setting.variables.items() if name in words}
+    unclear = [v.source_name for v in setting.region.subject.variables]
+    for each in scalars:
+        if unclear.count(each.source_name) != 1:
+            raise Unwritable(f"More than one variable is called `{each.source_name}` here: rename one.")
+        if setting.words.names[each.name] != each.source_name:
+            raise Unwritable(f"`{each.source_name}` means something else in C++: rename it.")
+    limits = tuple(dict.fromkeys(_limits(host, words)))
+    return replace(host, scalars=_ordered(host, scalars), limits=limits)
+
+
+def _ordered(host: Host, scalars: set[Variable]) -> tuple[Variable, ...]:
+    """As the function's parameters stand."""
+    listed = host.setting.region.subject.function.parameters
+    place = {v: k for k, v in enumerate(listed)}
+    return tuple(sorted(scalars, key=lambda v: (place.get(v, len(place)), v.name)))
+
+
+def _limits(host: Host, words: set[str]) -> Iterator[str]:
+    """The values that must fit, in C: sizes and products of them."""
+    for text_of_parameter in host.setting.parameters.values():
+        if text_of_parameter in host.setting.slab:
+            continue
+        factors = [each.removeprefix("(int)") for each in text_of_parameter.split(" * ")]
+        if all(factor in words for factor in factors):
+            yield " * ".join(["(long long)" + factors[0], *factors[1:]]) if len(factors) > 1 else factors[0]
+
+
+def _names(line: str) -> set[str]:
+    return set(re.findall(r"(?<![.\w])[A-Za-z_]\w*", line))
+
+
+# --------------------------------------------------------------------------------------------------
+# A nest to kernels in a separate file, a host function beside them, and a call of it in the source.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """A region on the device: its kernels, its host function, and the call of that."""
+
+    launched: Launched
+    host: Host
+    replacements: tuple[Replacement, ...]
+
+
+def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
+    """Kernels for the nest around a loop; for all nests of the function (0), where those that follow one
+    another share the memory on the device."""
+    subject = with_members(subject)
+    answer = _edit(subject, ordinal, settings)
+    return said(subject, answer) if subject.members else answer
+
+
+def _edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
+    if ordinal == 0:
+        every = made_of(subject, lambda region, taken: made(region, settings, taken))
+        return every if isinstance(every, Declined) else _edited(subject, *every)
+    region = region_of(subject, ordinal)
+    one = made(region, settings) if isinstance(region, Region) else region
+    return _edited(subject, [one]) if isinstance(one, Made) else one
+
+
+def made(region: Region, settings: Settings, taken: frozenset[str] = frozenset()) -> Made | Declined:
+    """A region on the device; its host function has none of the names that are `taken`."""
+    reason = _already(region)
+    if reason:
+        return Declined(reason)
+    found = launched(region, settings, taken)
+    if isinstance(found, Declined):
+        return found
+    try:
+        host = with_scalars(
+            Host(found.name, found.setting, (), found.memories, found.kernels, (), found.slabs)
+        )
+    except Unwritable as reason:
+        return Declined(str(reason))
+    replacements = call(region, host, settings)
+    if isinstance(replacements, Declined):
+        return replacements
+    return Made(found, host, tuple(replacements))
+
+
+def _already(region: Region) -> str:
+    """Reason why the loops already run elsewhere, or cannot; empty if neither is so."""
+    subject, loop = region.subject, loops_at(region.statements)[0]
+    if any(is_governed(subject.facts, each.ordinal) for each in loops_in(*region.statements)):
+        return "A directive runs this loop in parallel already."
+    if is_compiled(subject.text, subject.start):
+        return f"`{subject.function.name}` runs on the device already, inside of other loops."
+    before = subject.text[: subject.span(loop.site).start].rstrip()
+    called = re.search(r"(\w+_cuda\d*)\([^;{}]*\) != 0\) \{$", before)
+    if called:
+        return f"`{called[1]}` runs this loop on a GPU already."
+    return next(
+        filter(None, map(subject.errno_of_runtime, (s.ordinal for s in loops_at(region.statements)))), ""
+    )
+
+
+def _edited(subject: Subject, found: Sequence[Made], reasons: Sequence[str] = ()) -> Edited:
+    end = newline(subject.text)
+    created = tuple(
+        Created(
+            f"{one.host.name}.cu",
+            "".join(f"{line}{end}" for line in file_lines(one.launched, one.host)),
+        )
+        for one in found
+    )
+    replacements = [prototypes(subject, [one.host for one in found])]
+    replacements += [each for one in found for each in one.replacements]
+    assumed = tuple(dict.fromkeys(each for one in found for each in one.launched.assumptions))
+    remarks = tuple(dict.fromkeys([*(each for one in found for each in one.launched.remarks), *reasons]))
+    code = tuple(device_code(one.launched) for one in found)
+    return Edited(tuple(replacements), assumed, remarks, created=created, device_code=code)

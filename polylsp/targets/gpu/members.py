@@ -1,0 +1,509 @@
+"""Members of structures as variables of their own: `p[i].r.x` as `p_r_x[i]`, `d->x[i]` as `d_x[i]`, `q->n` as
+`q_n`. What makes kernels sees arrays of numbers and numbers; the caller hands over where these are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polylsp.core.language import C
+from polylsp.emit.subject import Member, Subject
+from polylsp.ir.effects import places_in, walk
+from polylsp.ir.program import (
+    AddressOf,
+    Array,
+    Assign,
+    Assume,
+    Binary,
+    Block,
+    Call,
+    Cast,
+    Constant,
+    Declare,
+    Evaluate,
+    Expr,
+    Field,
+    Floating,
+    If,
+    Index,
+    Integer,
+    Jump,
+    Loop,
+    Place,
+    Pointer,
+    Read,
+    Select,
+    Site,
+    Statement,
+    Struct,
+    Type,
+    Unary,
+    Variable,
+    subexpressions,
+)
+from polylsp.model.action import Answer, Declined
+from polylsp.poly.scop import Access, Memory, Scop
+from polylsp.targets.gpu.device_names import RESERVED, Fresh
+
+_Key = tuple[str, tuple[str, ...]]
+"""A variable's unique name, and the steps to the last member: `[]` and `.x`."""
+
+_BITS = (8, 16, 32, 64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """The variable that stands for a member, the first steps of the member's memory that it stands for
+    (`fixed`; `own` of them are steps of its places), and whether one subscript chooses among structures. A
+    local pointer that leads to the member stands for it by itself, and is no `member`."""
+
+    variable: Variable
+    fixed: int
+    chooses: bool
+    member: Member | None
+    own: int = 0
+
+
+def with_members(subject: Subject) -> Subject:
+    """The function with variables in the place of members, as far as these can be told apart; itself where
+    there are none."""
+    return _with(subject, _aliases(subject)) if subject.language == C.name else subject
+
+
+def _with(subject: Subject, aliases: Mapping[str, Place], pointers: bool = False) -> Subject:
+    """The function with variables in the place of members, or of those alone to which local pointers lead."""
+    leading = {each.site for each in aliases.values()}
+    places = [each for each in places_in(subject.function.body) if each.site not in leading]
+    by_key: dict[_Key, list[Place]] = {}
+    for each in places:
+        key = _key(each, aliases)
+        if key is not None:
+            by_key.setdefault(key, []).append(each)
+    fresh = Fresh({*re.findall(r"\w+", subject.text), *RESERVED})
+    found = {key: made for key, own in by_key.items() if (made := _found(subject, own, aliases, fresh))}
+    found = {key: made for key, made in found.items() if not pointers or made.member is None}
+    count = 0
+    while count != len(found):
+        count = len(found)
+        found = {
+            key: made
+            for key, made in found.items()
+            if _is_whole(subject, key, made, places, by_key, found, aliases)
+        }
+    if not found:
+        return subject
+    body = _Rewriter(found, aliases).block(subject.function.body)
+    nests = tuple(replace(each, scop=_scop(each.scop, found)) for each in subject.nests)
+    members = {each.variable.source_name: each.member for each in found.values() if each.member is not None}
+    return replace(subject, function=replace(subject.function, body=body), nests=nests, members=members)
+
+
+def _aliases(subject: Subject) -> dict[str, Place]:
+    """The places that local pointers are set to, once and before all loops, by the pointers' unique names."""
+    first = min((loop.site.first for loop in subject.facts.loops), default=0)
+    found: dict[str, Place] = {}
+    for variable in subject.variables:
+        assigned = subject.assigned(variable) if isinstance(variable.type, Pointer) else []
+        plain = variable.storage == "local" and not variable.escapes
+        if plain and len(assigned) == 1 and assigned[0].operator is None and assigned[0].site.last < first:
+            value = assigned[0].value
+            if isinstance(value, Read) and any(isinstance(s, Field) for s in value.place.steps):
+                found[variable.name] = value.place
+    return found
+
+
+def _key(place: Place, aliases: Mapping[str, Place]) -> _Key | None:
+    """The member that a place leads to, or into; `None` if to none."""
+    name, steps = place.variable.name, place.steps
+    while name in aliases and steps:
+        name, steps = aliases[name].variable.name, (*aliases[name].steps, *steps)
+    last = max((k for k, step in enumerate(steps) if isinstance(step, Field)), default=-1)
+    return (name, _shape(steps[: last + 1])) if last >= 0 else None
+
+
+def _own(place: Place) -> int:
+    """The number of steps of a place to its own last member."""
+    return max((k + 1 for k, step in enumerate(place.steps) if isinstance(step, Field)), default=0)
+
+
+def _shape(steps: tuple[Index | Field, ...]) -> tuple[str, ...]:
+    return tuple(f".{step.name}" if isinstance(step, Field) else "[]" for step in steps)
+
+
+# --- Which members -----------------------------------------------------------------------
+
+
+def _found(subject: Subject, own: list[Place], aliases: Mapping[str, Place], fresh: Fresh) -> _Found | None:
+    """The variable for a member that some places lead to; `None` if one cannot stand for it."""
+    root, steps = own[0].variable, own[0].steps[: _own(own[0])]
+    if any(each.variable != root or _shape(each.steps[: _own(each)]) != _shape(steps) for each in own):
+        return None
+    if not steps:
+        led = _led(root, aliases)
+        plain = all(len(each.steps) == 1 for each in own) and led is not None
+        return _Found(root, led, False, None) if plain and led is not None else None
+    last = steps[-1]
+    if not isinstance(last, Field) or not _is_plain(root, steps) or not _is_steady(subject, root, steps):
+        return None
+    chosen = [
+        k for k, s in enumerate(steps) if isinstance(s, Index) and not all(_is_first(p, k) for p in own)
+    ]
+    if len(chosen) > 1 or any(k in chosen or _follows(steps, k) for k in range(*_behind(chosen, steps))):
+        return None
+    numbers = _numbers(last.type)
+    if numbers is None:
+        return None
+    element, extents, is_led = numbers
+    trail = len(extents)
+    if any(len(p.steps) - len(steps) not in (trail, 0) or not _ends_in_index(p, len(steps)) for p in own):
+        return None
+    if chosen and is_led:
+        return None
+    fixed = chosen[0] if chosen else len(steps)
+    before = _steps_before(root, aliases)
+    if before is None:
+        return None
+    base, text = _text(root, steps[:fixed]), _text(root, steps)
+    words = [root.source_name, *(s.name for s in steps if isinstance(s, Field))]
+    name = fresh.name("_".join(words))
+    rows: Type = element
+    for extent in extents[:0:-1]:
+        rows = Array(rows, extent)
+    if not chosen and not extents:
+        of_type: Type = element
+    elif chosen:
+        of_type = Array(Array(rows, extents[0]) if extents else rows, _root_extent(root, steps[:fixed]))
+    else:
+        of_type = Array(rows, None if is_led else extents[0])
+    is_pointed = is_led or isinstance(root.type, Pointer) or any(isinstance(s, Index) for s in steps[:fixed])
+    storage = root.storage
+    if is_pointed:
+        storage = "parameter" if isinstance(of_type, Array) else "global"
+    variable = replace(root, name=name, source_name=name, type=of_type, storage=storage, bytes=None)
+    variable = replace(variable, const=root.const and not is_pointed)
+    if chosen:
+        zeros = "[0]" * trail
+        first = f"&{_text(root, (*steps[:fixed], _FIRST, *steps[fixed + 1 :]))}{zeros}"
+        size = f"sizeof({base}[0])"
+        rest = f"{first[1:].removesuffix(zeros)}" if trail else ""
+        member = Member(text, first, size, base, trail, rest)
+        return _Found(variable, before + fixed, True, member, fixed)
+    return _Found(variable, before + fixed, False, Member(text), fixed)
+
+
+def _steps_before(root: Variable, aliases: Mapping[str, Place]) -> int | None:
+    """The number of steps to where a local pointer leads, all of them fixed; `None` if some are not."""
+    count, name = 0, root.name
+    while name in aliases:
+        place = aliases[name]
+        if not all(_is_first(place, k) for k, s in enumerate(place.steps) if isinstance(s, Index)):
+            return None
+        count, name = count + len(place.steps), place.variable.name
+    return count
+
+
+def _led(root: Variable, aliases: Mapping[str, Place]) -> int | None:
+    """The same of a pointer to numbers."""
+    of_type = root.type.to if isinstance(root.type, Pointer) else root.type
+    return _steps_before(root, aliases) if isinstance(of_type, (Integer, Floating)) else None
+
+
+def _behind(chosen: list[int], steps: tuple[Index | Field, ...]) -> tuple[int, int]:
+    """The steps behind the subscript that chooses a structure."""
+    return (chosen[0] + 1, len(steps)) if chosen else (0, 0)
+
+
+def _follows(steps: tuple[Index | Field, ...], number: int) -> bool:
+    """True if a step is a subscript: a member behind it is in no structure of the array itself."""
+    return isinstance(steps[number], Index)
+
+
+_FIRST = Index(Constant(0, Integer(32, True), Site(0, 0)))
+
+
+def _is_plain(root: Variable, steps: tuple[Index | Field, ...]) -> bool:
+    """True if there is no union on the way, and no bit-field at its end."""
+    types = [root.type, *(s.type for s in steps if isinstance(s, Field))]
+    inner = [_innermost(each) for each in types if each is not None]
+    unions = any(isinstance(each, Struct) and each.union for each in inner)
+    bit_field = any(isinstance(s, Field) and s.bit_field for s in steps)
+    return not unions and not bit_field and not root.per_thread and len(inner) == len(types)
+
+
+def _innermost(of_type: Type) -> Type:
+    while isinstance(of_type, (Array, Pointer)):
+        of_type = of_type.element if isinstance(of_type, Array) else of_type.to
+    return of_type
+
+
+def _is_steady(subject: Subject, root: Variable, steps: tuple[Index | Field, ...]) -> bool:
+    """True if the pointers on the way lead to the same place at all times at which loops use it."""
+    if isinstance(root.type, Pointer):
+        assigned = subject.assigned(root)
+        loops = [loop.site for loop in subject.facts.loops if loop.depth == 1]
+        first = min((loop.first for loop in loops), default=0)
+        if root.storage != "local" and assigned:
+            return False
+        late = len(assigned) != 1 or assigned[0].site.last >= first
+        if root.storage == "local" and (late or root.escapes):
+            return False
+    cells = [_shape(steps[: k + 1]) for k, s in enumerate(steps) if isinstance(s, Field) and _is_cell(s.type)]
+    for statement in walk(subject.function.body):
+        if isinstance(statement, Assign) and isinstance(statement.target.type, Pointer):
+            target = statement.target
+            if target.variable.name == root.name and _shape(target.steps) in cells:
+                return False
+    return True
+
+
+def _is_cell(of_type: Type | None) -> bool:
+    return isinstance(of_type, Pointer)
+
+
+def _is_first(place: Place, number: int) -> bool:
+    step = place.steps[number]
+    return isinstance(step, Index) and isinstance(step.subscript, Constant) and step.subscript.value == 0
+
+
+def _ends_in_index(place: Place, count: int) -> bool:
+    return all(isinstance(step, Index) for step in place.steps[count:])
+
+
+def _numbers(of_type: Type | None) -> tuple[Type, tuple[Expr | None, ...], bool] | None:
+    """The numbers in a member: their type, the extents of an array of them, and whether a pointer leads there
+    (then the first extent is not known)."""
+    extents: list[Expr | None] = []
+    is_led = isinstance(of_type, Pointer)
+    if isinstance(of_type, Pointer):
+        extents.append(None)
+        of_type = of_type.to
+    while isinstance(of_type, Array):
+        if not isinstance(of_type.extent, Constant):
+            return None
+        extents.append(of_type.extent)
+        of_type = of_type.element
+    if isinstance(of_type, Floating) or (isinstance(of_type, Integer) and of_type.bits in _BITS):
+        return of_type, tuple(extents), is_led
+    return None
+
+
+def _root_extent(root: Variable, steps: tuple[Index | Field, ...]) -> Expr | None:
+    """Number of structures in an array with a name of its own."""
+    return root.type.extent if isinstance(root.type, Array) and not steps else None
+
+
+def _text(root: Variable, steps: tuple[Index | Field, ...]) -> str:
+    """A place in C, whose subscripts are zero."""
+    text = root.source_name
+    for number, step in enumerate(steps):
+        if isinstance(step, Field):
+            before = steps[number - 1] if number else None
+            arrow = text.endswith("[0]") and isinstance(before, Index)
+            text = f"{text.removesuffix('[0]')}->{step.name}" if arrow else f"{text}.{step.name}"
+        else:
+            text += "[0]"
+    return text
+
+
+def _is_whole(
+    subject: Subject,
+    key: _Key,
+    made: _Found,
+    places: list[Place],
+    by_key: Mapping[_Key, list[Place]],
+    found: Mapping[_Key, _Found],
+    aliases: Mapping[str, Place],
+) -> bool:
+    """True if all that the models know of a member is said by places of it; and of a variable of the function
+    that holds structures, whether it is used by its members alone."""
+    sites = {each.site for each in by_key[key]}
+    # A structure that is copied as a whole is several places, which have one site.
+    if any(each.site in sites for other, own in by_key.items() if other != key for each in own):
+        return False
+    for nest in subject.nests:
+        for access in nest.scop.accesses:
+            if _memory_key(access.memory) != key:
+                continue
+            is_cell = isinstance(access.memory.element, Pointer) and access.kind == "read"
+            if not (access.site in sites or is_cell) or not _is_simple(access, made):
+                return False
+    root = next((each.variable for each in by_key[key] if each.variable.name == key[0]), None)
+    if root is None or root.storage != "local" or isinstance(root.type, Pointer):
+        return True
+    return all(_key(each, aliases) in found for each in places if each.variable == root)
+
+
+def _memory_key(memory: Memory) -> _Key:
+    last = max((k for k, step in enumerate(memory.shape) if step != "[]"), default=-1)
+    return memory.variable.name, memory.shape[: last + 1]
+
+
+def _is_simple(access: Access, made: _Found) -> bool:
+    """True if a place leads to the elements that the model says, the first of each fixed subscript."""
+    memory = access.memory
+    last = len(_memory_key(memory)[1])
+    if memory.dimensions != memory.scoped + memory.shape.count("[]") or memory.strides:
+        return False
+    if isinstance(memory.element, Pointer):
+        return len(memory.shape) == last
+    fixed = memory.shape[: made.fixed].count("[]")
+    rows = access.relation.range()
+    return all(
+        rows.plain_get_val_if_fixed(isl.dim_type.set, memory.scoped + k).is_zero() for k in range(fixed)
+    )
+
+
+# --- The program and its model -----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Rewriter:
+    """Statements with variables in the place of members."""
+
+    found: Mapping[_Key, _Found]
+    aliases: Mapping[str, Place]
+
+    def block(self, block: Block) -> Block:
+        """A block."""
+        return Block(tuple(each for s in block.statements for each in self.statement(s)))
+
+    def statement(self, statement: Statement) -> Iterator[Statement]:
+        """A statement; the declaration of a structure is that of its members."""
+        match statement:
+            case Block():
+                yield self.block(statement)
+            case Assign(target, _, value, _):
+                yield replace(statement, target=self.place(target), value=self.value(value))
+            case Evaluate(value, _):
+                yield replace(statement, value=self.value(value))
+            case Assume(condition, _):
+                yield replace(statement, condition=self.value(condition))
+            case If(condition, then, otherwise, site):
+                yield If(self.value(condition), self.block(then), self.block(otherwise), site)
+            case Jump(_, _, value):
+                yield replace(statement, value=self.value(value)) if value is not None else statement
+            case Loop():
+                condition = self.value(statement.condition) if statement.condition is not None else None
+                yield replace(
+                    statement,
+                    prologue=self.block(statement.prologue),
+                    condition=condition,
+                    body=self.block(statement.body),
+                    step=self.block(statement.step),
+                )
+            case Declare(variable, site):
+                own = [made for (name, _), made in self.found.items() if name == variable.name]
+                if own and not isinstance(variable.type, (Array, Pointer)):
+                    yield from (Declare(made.variable, site) for made in own)
+                else:
+                    yield statement
+                    yield from (
+                        Declare(made.variable, site) for made in own if made.variable.storage == "local"
+                    )
+            case _:
+                yield statement
+
+    def place(self, place: Place) -> Place:
+        """A place."""
+        steps = tuple(
+            replace(s, subscript=self.value(s.subscript)) if isinstance(s, Index) else s for s in place.steps
+        )
+        key = _key(place, self.aliases)
+        made = self.found.get(key) if key is not None else None
+        if made is None or made.member is None:
+            return replace(place, steps=steps)
+        chosen = (steps[made.own],) if made.chooses else ()
+        return replace(place, variable=made.variable, steps=(*chosen, *steps[_own(place) :]))
+
+    def value(self, value: Expr) -> Expr:
+        """An expression."""
+        if not any(isinstance(each, (Read, AddressOf)) for each in subexpressions(value)):
+            return value
+        match value:
+            case Read(place) | AddressOf(place):
+                return replace(value, place=self.place(place))
+            case Unary(_, operand) | Cast(operand):
+                return replace(value, operand=self.value(operand))
+            case Binary(_, left, right):
+                return replace(value, left=self.value(left), right=self.value(right))
+            case Select(condition, then, otherwise):
+                parts = self.value(condition), self.value(then), self.value(otherwise)
+                return replace(value, condition=parts[0], then=parts[1], otherwise=parts[2])
+            case Call(_, arguments):
+                return replace(value, arguments=tuple(map(self.value, arguments)))
+            case _:
+                return value
+
+
+def _scop(scop: Scop, found: Mapping[_Key, _Found]) -> Scop:
+    memories: dict[str, Memory] = {}
+    accesses = tuple(_access(each, found, memories) for each in scop.accesses)
+    texts = {
+        made.member.text: made.variable.source_name for made in found.values() if made.member is not None
+    }
+    said = _replacing(texts)
+    return replace(
+        scop, accesses=accesses, parameters={name: said(text) for name, text in scop.parameters.items()}
+    )
+
+
+def _access(access: Access, found: Mapping[_Key, _Found], memories: dict[str, Memory]) -> Access:
+    memory = access.memory
+    key = _memory_key(memory)
+    made = found.get(key)
+    if made is None or not key[1] or isinstance(memory.element, Pointer):
+        return access
+    fixed = memory.shape[: made.fixed].count("[]")
+    if memory.name not in memories:
+        shape = tuple(step for step in memory.shape[made.fixed :] if step == "[]")
+        memories[memory.name] = _memory(memory, made, shape, fixed)
+    relation = access.relation.project_out(isl.dim_type.out, memory.scoped, fixed)
+    relation = relation.set_tuple_name(isl.dim_type.out, memory.name)
+    return replace(access, memory=memories[memory.name], relation=relation)
+
+
+def _memory(memory: Memory, made: _Found, shape: tuple[str, ...], fixed: int) -> Memory:
+    """The memory of a member as that of a variable. A pointer that was loaded may lead anywhere."""
+    count = memory.dimensions - fixed
+    own = replace(memory, variable=made.variable, shape=shape, dimensions=count)
+    if not memory.follows_pointers:
+        return own
+    name = f"{made.variable.name} (loaded)"
+    pointer = Variable(name, name, Pointer(memory.element), "local")
+    return replace(own, follows_pointers=False, pointer=pointer, from_entry=False)
+
+
+# --- In words ----------------------------------------------------------------------------
+
+
+def _replacing(texts: Mapping[str, str]) -> Callable[[str], str]:
+    """Puts some texts in the place of others, where these stand as a whole."""
+    if not texts:
+        return lambda text: text
+    longest = sorted(texts, key=len, reverse=True)
+    pattern = re.compile(rf"(?<![\w.>])({'|'.join(map(re.escape, longest))})(?!\w)")
+    return lambda text: pattern.sub(lambda match: texts[match[1]], text)
+
+
+def with_led_pointers(subject: Subject) -> Subject:
+    """The function with local pointers as what leads to the numbers in members: `x[i]` after `x = d->x`."""
+    aliases = _aliases(subject)
+    return _with(subject, aliases, pointers=True) if aliases else subject
+
+
+def said(subject: Subject, answer: Answer) -> Answer:
+    """An answer whose sentences have members as the source has them."""
+    if isinstance(answer, Declined):
+        return replace(answer, reason=as_written(subject, answer.reason))
+    assumptions = (replace(a, sentence=as_written(subject, a.sentence)) for a in answer.assumptions)
+    remarks = (as_written(subject, each) for each in answer.remarks)
+    return replace(answer, assumptions=tuple(assumptions), remarks=tuple(remarks))
+
+
+def as_written(subject: Subject, text: str) -> str:
+    """A text with members as the source has them."""
+    texts = {name: member.text for name, member in subject.members.items()}
+    return _replacing(texts)(text)

@@ -1,0 +1,264 @@
+"""CUDA target for Python: a nest to kernels in the module's text, a host function, and its call.
+
+Numerical differences between kernels and Python are remarks for the user.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from polylsp.core.settings import Settings
+from polylsp.core.text import Span, newline
+from polylsp.emit.subject import Subject
+from polylsp.frontends.python.definitions import MODULE
+from polylsp.frontends.python.names import Value
+from polylsp.ir.effects import expressions, loops_in, walk
+from polylsp.ir.program import Binary, Call, Constant, Expr, Floating, subexpressions
+from polylsp.model.action import Answer, Declined, Edited, Replacement
+from polylsp.model.facts import is_governed
+from polylsp.targets.gpu.cuda import made_of
+from polylsp.targets.gpu.cuda_expressions import Unwritable
+from polylsp.targets.gpu.cuda_statements import wrapped
+from polylsp.targets.gpu.launched import Launched, device_code, launched
+from polylsp.targets.gpu.pycuda_helper import helper
+from polylsp.targets.gpu.pycuda_host import NAMES, host_of
+from polylsp.targets.gpu.region import Region, loops_at, region_of
+from polylsp.targets.numba.python_loops import Source, fresh, lines_of, source_of
+
+# --------------------------------------------------------------------------------------------------
+# Semantic differences between kernels and Python.
+# --------------------------------------------------------------------------------------------------
+
+
+def differences(found: Launched) -> Iterator[str]:
+    """Remarks on numerical differences for the user."""
+    values = [e for s in walk(*found.region.statements) for e in expressions(s)]
+    if any(_may_fail(each) for value in values for each in subexpressions(value)):
+        stops = "a division by zero, or at the root of a negative number"
+        yield f"Where Python stops at {stops}, a GPU goes on with inf or nan."
+    if any(each.memory.element == Floating(32) for each in found.memories.buffers):
+        yield "The GPU computes with 64 bits where NumPy rounds to the type of an array."
+
+
+def _may_fail(value: Expr) -> bool:
+    match value:
+        case Binary("/", _, right):
+            return not isinstance(right, Constant)
+        case Call():
+            return True
+        case _:
+            return False
+
+
+# --------------------------------------------------------------------------------------------------
+# A nest to kernels in the text of a module, a function that runs them, and a call of it before the
+# loops.
+# --------------------------------------------------------------------------------------------------
+
+
+_UNIT = "    "
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """A region on the device: its kernels, the text that stands before the function, and the edit of its
+    loops."""
+
+    launched: Launched
+    lines: tuple[str, ...]
+    replacements: tuple[Replacement, ...]
+
+
+def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
+    """Kernels for the nest around a loop; for all nests of the function (0), where those that follow one
+    another share the memory on the device."""
+    source = _source(subject)
+    if isinstance(source, Declined):
+        return source
+    if ordinal == 0:
+        every = made_of(subject, lambda region, taken: _made(source, region, settings, taken))
+        return every if isinstance(every, Declined) else _edited(source, *every)
+    region = region_of(subject, ordinal)
+    one = _made(source, region, settings) if isinstance(region, Region) else region
+    return _edited(source, [one]) if isinstance(one, Made) else one
+
+
+def _source(subject: Subject) -> Source | Declined:
+    name = subject.function.name
+    if name == MODULE:
+        return Declined("Kernels are launched from a function: put the loops into one first.")
+    if "." in name:
+        told = f"`{name}` stands in a class or in another function"
+        return Declined(f"{told}: put the loops into one of their own.")
+    if subject.indentation(subject.start):
+        return Declined(f"`{name}` stands inside of another statement: kernels cannot stand before it.")
+    source = source_of(subject)
+    if isinstance(source, Source) and source.definition.decorator_list:
+        decorator = ast.unparse(source.definition.decorator_list[0])
+        return Declined(
+            f"`@{decorator}` may compile `{name}`, which PyCUDA's calls do not allow: take it away first."
+        )
+    return source
+
+
+def _made(
+    source: Source, region: Region, settings: Settings, taken: frozenset[str] = frozenset()
+) -> Made | Declined:
+    reason = _already(region) or _unplaced(source, region)
+    if reason:
+        return Declined(reason)
+    found = launched(region, settings, taken)
+    if isinstance(found, Declined):
+        return found
+    try:
+        known = list(_known(source, region))
+        host = host_of(found, known)
+        lines, arguments = helper(host, known, settings)
+    except Unwritable as reason:
+        return Declined(str(reason))
+    absent = _absent(lines)
+    if absent:
+        return Declined(
+            f"The sizes here are those of `{absent}`, which the loops do not use: pass its shape."
+        )
+    returned = [b.name for b in host.returned]
+    return Made(found, tuple(lines), tuple(_called(source, region, found.name, arguments, returned)))
+
+
+def _absent(lines: Sequence[str]) -> str:
+    """An array whose lengths the text of a module uses in a function that does not know it; empty if none."""
+    for function in ast.parse("\n".join(lines)).body:
+        if isinstance(function, ast.FunctionDef):
+            nodes = list(ast.walk(function))
+            known = {n.arg for n in nodes if isinstance(n, ast.arg)}
+            known |= {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+            sized = (n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr == "shape")
+            names = (one.id for one in sized if isinstance(one, ast.Name))
+            if absent := next((name for name in names if name not in known), ""):
+                return absent
+    return ""
+
+
+def _already(region: Region) -> str:
+    """Reason why the loops already run elsewhere, or cannot; empty otherwise."""
+    subject, loop = region.subject, loops_at(region.statements)[0]
+    inside = loops_in(*region.statements)
+    if any(is_governed(subject.facts, each.ordinal) for each in inside):
+        return "`prange` runs this loop in parallel already."
+    if any(each.implied for each in inside):
+        line = subject.line_number(next(each.site for each in inside if each.implied))
+        return f"The array statement in line {line} has no kernel yet: write it as a loop first."
+    before = subject.text[: subject.span(loop.site).start].rstrip()
+    called = re.search(r"if not (\w+_cuda\d*)\([^()]*\):$", before)
+    return f"`{called[1]}` runs this loop on a GPU already." if called else ""
+
+
+def _edited(source: Source, found: Sequence[Made], reasons: Sequence[str] = ()) -> Edited:
+    subject = source.subject
+    end = newline(subject.text)
+    lines = [line for one in found for line in (*one.lines, "", "")]
+    at = _above(subject.text, subject.start)
+    before = Replacement(Span(at, at), "".join(f"{line}{end}" for line in lines))
+    assumed = tuple(dict.fromkeys(each for one in found for each in one.launched.assumptions))
+    told = (each for one in found for each in (*one.launched.remarks, *differences(one.launched)))
+    remarks = (*dict.fromkeys(told), *dict.fromkeys(reasons))
+    replacements = (before, *(each for one in found for each in one.replacements))
+    code = tuple(device_code(one.launched) for one in found)
+    return Edited(replacements, assumed, remarks, device_code=code)
+
+
+def _above(text: str, start: int) -> int:
+    """Start of the comments directly above a function."""
+    while start > 0:
+        line = text.rfind("\n", 0, start - 1) + 1
+        if not text.startswith("# ", line) or line == 0:
+            return start
+        start = line
+    return start
+
+
+# --- The loops ---------------------------------------------------------------------------
+
+
+def _nodes(source: Source, region: Region) -> list[ast.For | ast.While]:
+    """The loops of a region in the source."""
+    firsts = [each.site.first for each in loops_at(region.statements)]
+    loops = [n for n in source.nodes if isinstance(n, (ast.For, ast.While))]
+    return [n for first in firsts for n in loops if source.parsed.site(n).first == first]
+
+
+def _unplaced(source: Source, region: Region) -> str:
+    """Reason why no call can stand before the loops; empty if one can."""
+    nodes = _nodes(source, region)
+    lines = lines_of(source, nodes) if nodes else None
+    line = source.subject.line_number(loops_at(region.statements)[0].site)
+    if lines is None or len(nodes) < len(loops_at(region.statements)):
+        return f"Put the loop in line {line} on lines of its own first."
+    if not _in_a_row(source, nodes):
+        return f"A statement stands between the loop in line {line} and those after it: put it before them."
+    first, last = (source.parsed.site(n) for n in (nodes[0], nodes[-1]))
+    if any("\n" in source.subject.token(k) for k in range(first.first, last.last + 1)):
+        return f"A string of several lines stands in the loop in line {line}: put it before the loop."
+    return ""
+
+
+def _in_a_row(source: Source, nodes: Sequence[ast.stmt]) -> bool:
+    """True if statements follow one another in the source. The model has none that makes an empty array."""
+    blocks = (getattr(node, name, None) for node in (source.definition, *source.nodes) for name in _BODIES)
+    found = next(block for block in blocks if isinstance(block, list) and nodes[0] in block)
+    first = found.index(nodes[0])
+    return found[first : first + len(nodes)] == list(nodes)
+
+
+_BODIES = ("body", "orelse", "finalbody")
+
+
+def _called(
+    source: Source, region: Region, name: str, arguments: Sequence[str], returned: Sequence[str]
+) -> Iterator[Replacement]:
+    nodes = _nodes(source, region)
+    span = lines_of(source, nodes)
+    assert span is not None
+    text, end = source.subject.text, newline(source.subject.text)
+    indentation = source.subject.indentation(source.span(nodes[0]).start)
+    body = nodes[0].body[0]
+    unit = source.subject.indentation(source.span(body).start).removeprefix(indentation) or _UNIT
+    call = wrapped(f"if not {name}(", arguments, "):")
+    if returned:
+        found = fresh(source, "given", "given_back")
+        targets = f"({returned[0]},)" if len(returned) == 1 else ", ".join(returned)
+        call = wrapped(f"{found} = {name}(", arguments, ")")
+        call += [f"if {found}:", f"{unit}{targets} = {found}", "else:"]
+    at, before = span.start, "".join(f"{indentation}{line}{end}" for line in call)
+    for line in text[span.start : span.end].split("\n"):
+        if line.strip():
+            yield Replacement(Span(at, at), f"{before}{unit}")
+            before = ""
+        at += len(line) + 1
+
+
+# --- Numbers of the file -----------------------------------------------------------------
+
+
+def _known(source: Source, region: Region) -> Iterator[str]:
+    """Conditions that numbers of the file still have the values they had when it was read."""
+    found: dict[str, float] = {}
+    for statement in walk(*region.statements):
+        for value in expressions(statement):
+            for each in subexpressions(value):
+                if isinstance(each, Constant) and _is_named(source, region.subject.source(each.site)):
+                    found.setdefault(region.subject.source(each.site), each.value)
+    for text, value in sorted(found.items()):
+        yield f"{text} == {value!r}" if text.isidentifier() else f"({text}) == {value!r}"
+
+
+def _is_named(source: Source, text: str) -> bool:
+    """True if a number is written with names of the file only."""
+    names = NAMES.findall(text)
+    declared = [source.declarations.get(name) for name in names]
+    plain = re.fullmatch(r"[\w.+\-*() ]+", text) is not None and "(" not in re.sub(r"(?<!\w)\(", "", text)
+    known = all(isinstance(each, Value) and each.constant is not None for each in declared)
+    return bool(names) and plain and known and not set(names) & source.local

@@ -1,0 +1,146 @@
+"""The statements that go to the device together, and the model of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polylsp.analysis.scop.regions import Nest
+from polylsp.core.language import PYTHON
+from polylsp.emit.c_pragmas import Stretch
+from polylsp.emit.subject import Companion, Subject
+from polylsp.ir.effects import effects, loops_in, nodes, walk
+from polylsp.ir.program import Assign, Block, Declare, If, Jump, Loop, Place, Read, Site, Statement
+from polylsp.model.action import Declined
+from polylsp.model.facts import LoopFacts
+from polylsp.poly.scop import Scop
+from polylsp.targets.directives.device_loops import routines
+from polylsp.targets.directives.host_code import merged, starts
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """`statements` follow one another at `place`, and begin and end with a loop; `scop` is their model.
+    `context` holds the values of parameters at which they are reached; `helpers` are the functions of the
+    file that they call, directly or not, those that are called first."""
+
+    subject: Subject
+    place: Stretch
+    statements: tuple[Statement, ...]
+    scop: Scop
+    context: isl.Set
+    helpers: tuple[Companion, ...] = ()
+
+    @property
+    def last(self) -> LoopFacts:
+        """The loop with which it ends."""
+        return self.subject.known(loops_at(self.statements)[-1].ordinal)
+
+
+def region_of(subject: Subject, ordinal: int) -> Region | Declined:
+    """Region that runs on the device for a loop: the outermost loop around it with a model."""
+    facts = subject.known(ordinal)
+    if subject.nest(ordinal) is None:
+        return Declined(f"The loop `{facts.iterator or facts.kind}` has no affine model: {_hint(facts)}.")
+    outer = next(each for each in (*subject.around(ordinal), facts) if subject.nest(each.ordinal) is not None)
+    found = _block_of(subject.function.body, outer.ordinal)
+    around = tuple(each.ordinal for each in subject.around(outer.ordinal))
+    return region_at(subject, found, around)
+
+
+def regions_of(subject: Subject) -> list[Region | Declined]:
+    """All loops of a function of which there is a model: those that follow one another are one region."""
+    runs: list[list[Statement]] = [[]]
+    inside = flat(subject.function.body)
+    heads = {id(s) for each in inside if isinstance(each, Loop) for s in starts(inside, each)}
+    for each in inside:
+        if isinstance(each, Loop) and subject.nest(each.ordinal) is not None:
+            runs[-1] += [*starts(inside, each), each]
+        elif id(each) not in heads and runs[-1]:
+            runs.append([])
+    return [region_at(subject, tuple(run), ()) for run in runs if run]
+
+
+def region_at(
+    subject: Subject, statements: tuple[Statement, ...], around: tuple[int, ...]
+) -> Region | Declined:
+    """A region of statements that follow one another, in loops `around` (ordinals)."""
+    loops = loops_at(statements)
+    site = Site(loops[0].site.first, loops[-1].site.last)
+    left = next((s for s in walk(*statements) if isinstance(s, Jump) and s.kind == "return"), None)
+    if left is not None:
+        return Declined(f"The loop is left by the `return` in line {subject.line_number(left.site)}.")
+    called = effects(*statements).calls
+    if called and subject.language == PYTHON.name:
+        return Declined(f"`{called[0].function}` cannot be called on the device: write its statements out.")
+    helpers = routines(subject, Block(statements), copied=True) if called else ()
+    if isinstance(helpers, Declined):
+        return helpers
+    nests: dict[int, Nest] = {}
+    for loop in loops_in(*statements):
+        nest = subject.nest(loop.ordinal)
+        if nest is None:
+            name, line = loop.iterator or loop.kind, subject.line_number(loop.site)
+            return Declined(f"The loop `{name}` in line {line} has no affine model.")
+        nests[id(nest[1])] = nest[1]
+    scop = merged(tuple(nests.values()))
+    if scop is None:
+        return Declined("The loops see an array in different ways: ask for them one by one.")
+    place = Stretch(site, around)
+    if place.depth(scop):
+        return Declined("The loop around this one is modelled with it: ask for that one.")
+    entry = next(iter(nests.values())).entries[loops[0].ordinal]
+    context = scop.context.intersect(entry.active.params())
+    return Region(subject, place, statements, scop, context, helpers)
+
+
+def loops_at(statements: Sequence[Statement]) -> list[Loop]:
+    """The outermost loops among statements that follow one another."""
+    return [s for each in statements for s in flat(each) if isinstance(s, Loop)]
+
+
+def flat(statement: Statement) -> list[Statement]:
+    """The statements of a block without its braces; itself otherwise."""
+    if isinstance(statement, Block):
+        return [inner for each in statement.statements for inner in flat(each)]
+    return [statement]
+
+
+def _block_of(statement: Statement, ordinal: int) -> tuple[Statement, ...]:
+    """A loop with its initialisation, as statements of the block that it stands in."""
+    match statement:
+        case Block(statements):
+            inside = [inner for each in statements for inner in flat(each)]
+            for each in inside:
+                if isinstance(each, Loop) and each.ordinal == ordinal:
+                    return (*starts(inside, each), each)
+                found = _block_of(each, ordinal)
+                if found:
+                    return found
+            return ()
+        case If(_, then, otherwise, _):
+            return _block_of(then, ordinal) or _block_of(otherwise, ordinal)
+        case Loop():
+            return _block_of(statement.body, ordinal)
+        case _:
+            return ()
+
+
+def places_in(statements: Sequence[Statement]) -> Iterator[Place]:
+    """All that statements read and set, at any depth."""
+    for each in walk(*statements):
+        if isinstance(each, Assign):
+            yield each.target
+        yield from (node.place for node in nodes(each) if isinstance(node, Read))
+
+
+def declared_in(statements: Sequence[Statement]) -> frozenset[str]:
+    """The unique names of the variables that statements declare, at any depth."""
+    return frozenset(s.variable.name for s in walk(*statements) if isinstance(s, Declare))
+
+
+def _hint(facts: LoopFacts) -> str:
+    rejection = getattr(facts.verdict, "rejection", None)
+    return rejection.message if rejection is not None else "simplify its bounds and subscripts"

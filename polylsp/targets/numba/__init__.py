@@ -1,0 +1,1 @@
+"""Parallel Python loops with Numba's `prange`."""

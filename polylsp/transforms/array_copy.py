@@ -1,0 +1,152 @@
+"""Reads from copies of arrays in C: the copies are allocated before the loop, if memory suffices; otherwise
+the original loop runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polylsp.core.settings import Settings
+from polylsp.core.text import Span, newline
+from polylsp.emit.affine_bounds import largest, smallest, spelled
+from polylsp.emit.c_pragmas import stretch_of
+from polylsp.emit.c_syntax import LoopText
+from polylsp.emit.c_text import Made, Written, element_words, kept_statement, replaced, style_of
+from polylsp.emit.footprint import entered, inner_extents, is_spelled, names_before, used_where
+from polylsp.emit.subject import Subject
+from polylsp.model.action import Answer, Declined, Edited, Replacement, applied
+from polylsp.schedule.array_renaming import Former, Formers, formers_of
+from polylsp.schedule.chain import fresh_name, is_directed, opened
+from polylsp.transforms.overlap import array_of
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """A copy called `name` of the first `rows` rows of an array, in C: elements of a type (`words`), as many
+    in a row as `extents` say. The loop runs under some `conditions`."""
+
+    former: Former
+    name: str
+    words: str
+    extents: str
+    rows: str
+    conditions: tuple[str, ...]
+
+    @property
+    def bytes(self) -> str:
+        """Size in bytes, in C."""
+        row = f"({self.words}{self.extents})" if self.extents else f" *{self.name}"
+        return f"{self.rows} * sizeof{row}"
+
+    @property
+    def declaration(self) -> str:
+        """The line that makes room for it."""
+        size = f"{' && '.join(self.conditions)} ? {self.bytes} : 0" if self.conditions else self.bytes
+        declarator = f"(*{self.name}){self.extents}" if self.extents else f"*{self.name}"
+        return f"{self.words} {declarator} = malloc({size});"
+
+
+def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
+    """Copies before the loop, and the loop with reads from these; `else`, the loop as it is."""
+    text = opened(subject, ordinal)
+    if isinstance(text, Declined):
+        return text
+    name = subject.known(ordinal).iterator
+    if is_directed(subject, text):
+        return Declined(f"A directive stands before the loop `{name}`: remove it, then add it anew.")
+    found = formers_of(subject, ordinal)
+    if isinstance(found, Declined):
+        return found
+    copies: list[_Copy] = []
+    for former in found.arrays:
+        one = _copy(subject, found, former, [each.name for each in copies])
+        if isinstance(one, Declined):
+            return one
+        copies.append(one)
+    edits = (*_included(subject), _edit(subject, text, copies))
+    return Edited(edits, found.assumptions, (found.remark,))
+
+
+def _copy(subject: Subject, found: Formers, former: Former, taken: Sequence[str]) -> _Copy | Declined:
+    memory, name = array_of(subject, found.scop, found.loop, former.name), former.name
+    if memory is None or memory is not former.memory:
+        return Declined(f"`{name}` is no plain array, or leads elsewhere later: make the copy yourself.")
+    region = stretch_of(subject, found.loop)
+    names = names_before(subject, found.scop, region)
+    inner = inner_extents(subject, memory.variable.type, memory.dimensions, region.site, names)
+    words = element_words(subject, memory.variable, memory.element)
+    low, high = smallest(former.elements, 0), largest(former.elements, 0)
+    behind = spelled(high.add_constant_val(isl.Val(1)), names) if high is not None else None
+    # Rows before the first one that is read are there too: the array's first element is.
+    is_inside = low is not None and low.is_cst() and low.get_constant_val().is_nonneg()
+    conditions = used_where(former.elements, names, entered(subject, found.scop, region))
+    if inner is None or words is None or behind is None or conditions is None or not is_inside:
+        return Declined(f"How much of `{name}` the loop reads cannot be written down before it.")
+    own = fresh_name(subject, f"old_{name}", taken=taken)
+    row = former.name + "[0]"
+    extents = ""
+    for k, each in enumerate(inner, start=1):
+        # A macro that gives an extent may have another value when the program is built.
+        is_named = is_spelled(subject, memory.variable.type, k, each)
+        extents += f"[{each}]" if is_named else f"[sizeof({row}) / sizeof({row}[0])]"
+        row += "[0]"
+    words = " ".join(word for word in words.split() if word != "const")
+    return _Copy(former, own, words, extents, _counted(behind), tuple(conditions))
+
+
+def _counted(rows: str) -> str:
+    """A number of rows that is computed with the bits of `size_t`."""
+    if re.fullmatch(rf"{_TERM}( [+-] {_TERM})*", rows) is None:
+        return f"(size_t)({rows})"
+    wide = re.sub(r"^|(?<=[+-] )(?=\w+ \*)", "(size_t)", rows)
+    return wide if " " not in rows else f"({wide})"
+
+
+_TERM = r"\w+( \* \w+)*"
+
+
+def _edit(subject: Subject, text: LoopText, copies: Sequence[_Copy]) -> Replacement:
+    style = style_of(subject, [text])
+    start = text.span.start
+    start -= len(subject.line_before(start)) if subject.opens_its_line(start) else 0
+    renamed = [Replacement(span.shift(-start), each.name) for each in copies for span in each.former.names]
+    whole = subject.text[start : text.span.end]
+    loop = applied(whole, tuple(sorted(renamed, key=lambda each: each.span)))
+    filled = [Written(f"memcpy({c.name}, {c.former.name}, {c.bytes});") for c in copies]
+    runs = dict.fromkeys(text for c in copies for text in c.conditions)
+    condition = " && ".join((*runs, *(f"{c.name} != NULL" for c in copies)))
+    pieces = (
+        *(Written(each.declaration) for each in copies),
+        Made(
+            f"if ({condition})",
+            (*filled, Written(loop)),
+            style.braces,
+            otherwise=(kept_statement(text.span),),
+        ),
+        *(Written(f"free({c.name});") for c in copies),
+    )
+    return replaced(subject, text, pieces, style)
+
+
+def _included(subject: Subject) -> Iterator[Replacement]:
+    """The headers that declare the called functions, if the file does not include them."""
+    missing = [h for h in ("stdlib.h", "string.h") if not re.search(rf"#\s*include\s*<{h}>", subject.text)]
+    if missing:
+        at, end = _place(subject.text[: subject.start]), newline(subject.text)
+        lines = [f"#include <{each}>{end}" for each in missing]
+        yield Replacement(Span(at, at), "".join(lines if at else [*lines, end]))
+
+
+def _place(text: str) -> int:
+    """Offset after the last header that is always included; otherwise the start."""
+    depth, at, found = 0, 0, 0
+    for line in text.splitlines(keepends=True):
+        at += len(line)
+        word = re.match(r"\s*#\s*(include|if|endif)", line)
+        depth += (word[1] == "if") - (word[1] == "endif") if word is not None else 0
+        if word is not None and word[1] == "include" and not depth:
+            found = at
+    return found

@@ -1,0 +1,134 @@
+"""A check when the program runs: the parallel version of a loop where its arrays are apart, the original
+where they overlap (run-time alias checks: Doerfert, Grosser and Hack, CGO 2017)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polylsp.core.settings import Settings
+from polylsp.emit.affine_bounds import largest, smallest, spelled
+from polylsp.emit.c_pragmas import stretch_of
+from polylsp.emit.c_syntax import loop_text
+from polylsp.emit.c_text import Made, Written, kept_statement, replaced, style_of
+from polylsp.emit.footprint import names_before, touched
+from polylsp.emit.source_names import is_settled
+from polylsp.emit.subject import Subject
+from polylsp.ir.program import Array, Pointer, Type
+from polylsp.ir.verdict import Assumption, Parallel
+from polylsp.model.action import Answer, Declined, Edited, applied
+from polylsp.model.facts import LoopFacts, parallel_roots
+from polylsp.poly.scop import Memory, Scop
+from polylsp.schedule.chain import is_directed
+from polylsp.targets.directives import openmp
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """C expressions for the first element that is touched, and for the one after the last."""
+
+    start: str
+    end: str
+
+
+def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
+    """`if (x + n <= y || y + m <= x)` with the loop in parallel, `else` with the loop as it is."""
+    roots = parallel_roots(subject.facts, ordinal)
+    root = roots[0] if len(roots) == 1 else subject.known(ordinal)
+    name = root.iterator or root.kind
+    if not isinstance(root.verdict, Parallel):
+        return Declined(f"The loop `{name}` is not known to run in parallel where its arrays are apart.")
+    pairs = [each for each in root.verdict.assumptions if each.kind == "no-overlap"]
+    if not pairs:
+        return Declined(f"The loop `{name}` does not rest on arrays that could overlap.")
+    text = loop_text(subject, root.ordinal)
+    if isinstance(text, Declined):
+        return text
+    if is_directed(subject, text):
+        return Declined(f"A directive stands before the loop `{name}` already.")
+    checks = [_check(subject, root, pair) for pair in pairs]
+    refused = [each for each in checks if isinstance(each, Declined)]
+    parallel = openmp.edit(subject, root.ordinal, settings)
+    if refused or isinstance(parallel, Declined):
+        return refused[0] if refused else parallel
+    condition = " && ".join(str(c) if len(checks) == 1 else f"({c})" for c in checks)
+    rest = tuple(each for each in root.verdict.assumptions if each.kind != "no-overlap")
+    style = style_of(subject, [text])
+    whole = applied(subject.text, parallel.replacements)
+    grown = len(whole) - len(subject.text)
+    before = subject.line_before(text.span.start)
+    start = text.span.start - (0 if before.strip() else len(before))
+    body, otherwise = (Written(whole[start : text.span.end + grown]),), (kept_statement(text.span),)
+    choice = Made(f"if ({condition})", body, style.braces, otherwise=otherwise)
+    return Edited((replaced(subject, text, (choice,), style),), rest, parallel.remarks)
+
+
+def _check(subject: Subject, root: LoopFacts, pair: Assumption) -> str | Declined:
+    """The condition in C under which two arrays are apart."""
+    found = subject.nest(root.ordinal)
+    assert found is not None
+    scop = found[1].scop
+    memories = [array_of(subject, scop, root, name) for name in pair.subjects]
+    bounds = [_bounds(subject, scop, root, one) if one is not None else None for one in memories]
+    if any(each is None for each in bounds):
+        first, second = pair.subjects
+        return Declined(
+            f"How much of `{first}` and `{second}` the loop uses cannot be written down before it."
+        )
+    one, other = (each for each in bounds if each is not None)
+    types = {_pointed(each.variable.type) for each in memories if each is not None}
+    cast = "(const char *)" if len(types) > 1 else ""
+    texts = [
+        f"{cast}({t})" if cast and " " in t else f"{cast}{t}"
+        for t in (one.end, other.start, other.end, one.start)
+    ]
+    return f"{texts[0]} <= {texts[1]} || {texts[2]} <= {texts[3]}"
+
+
+def array_of(subject: Subject, scop: Scop, root: LoopFacts, name: str) -> Memory | None:
+    """The array of that name, if it is a pointer that stays the same, or an array, of the function."""
+    found = {
+        a.memory.name: a.memory
+        for a in scop.accesses
+        if root.ordinal in scop.statements[a.statement].loops and a.memory.path == name
+    }
+    memory = next(iter(found.values()), None)
+    if memory is None or len(found) > 1 or memory.variable.source_name != name:
+        return None
+    plain = set(memory.shape) == {"[]"} and len(memory.shape) == memory.dimensions and not memory.strides
+    if not plain or memory.follows_pointers or memory.scoped or memory.fresh:
+        return None
+    steady = memory.pointer is None or is_settled(subject, memory.variable, root.site)
+    return memory if steady else None
+
+
+def _bounds(subject: Subject, scop: Scop, root: LoopFacts, memory: Memory) -> _Bounds | None:
+    inside = [
+        a for a in scop.accesses if a.memory is memory and root.ordinal in scop.statements[a.statement].loops
+    ]
+    elements = touched(scop, inside, stretch_of(subject, root))
+    low, high = smallest(elements, 0), largest(elements, 0)
+    names = names_before(subject, scop, stretch_of(subject, root))
+    first = spelled(low, names) if low is not None else None
+    behind = spelled(high.add_constant_val(isl.Val(1)), names) if high is not None else None
+    if first is None or behind is None:
+        return None
+    return _Bounds(_moved(memory.path, first), _moved(memory.path, behind))
+
+
+def _moved(name: str, offset: str) -> str:
+    if offset == "0":
+        return name
+    return f"{name} - {offset[1:]}" if offset.startswith("-") and " " not in offset else f"{name} + {offset}"
+
+
+def _pointed(of_type: Type) -> Type:
+    """Type after one step through a pointer or array."""
+    return (
+        of_type.to
+        if isinstance(of_type, Pointer)
+        else of_type.element
+        if isinstance(of_type, Array)
+        else of_type
+    )
