@@ -35,7 +35,8 @@ def groups(space: IterationSpace, at: Callable[[Point], Place], radius: float) -
         shape = _groups_path(_hull(list(map(at, tile))))
         yield f'<path class="tile" stroke-width="{4.4 * radius:.1f}" d="{shape} z"/>'
     for step in _waves(space):
-        yield f'<path class="wave" stroke-width="{1.2 * radius:.1f}" d="{_groups_path(list(map(at, step)))}"/>'
+        line = _groups_path(list(map(at, step)))
+        yield f'<path class="wave" stroke-width="{1.2 * radius:.1f}" d="{line}"/>'
 
 
 def group_words(space: IterationSpace) -> Iterator[tuple[str, str]]:

@@ -35,7 +35,7 @@ sys.modules["signal"] = Missing(signal, signals)
 import polylsp
 for found in pkgutil.walk_packages(polylsp.__path__, "polylsp."):
     # The driver is a separate program, which runs beside a generated file.
-    if not found.name.endswith((".__main__", "runtime.driver")):
+    if not found.name.endswith((".__main__", "measuring.driver")):
         importlib.import_module(found.name)
 from polylsp.ir.verdict import word
 from polylsp.engine.queries import analyse

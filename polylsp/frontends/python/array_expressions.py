@@ -178,16 +178,16 @@ def element(context: Context, of: Operand, counts: Subscripts, at: Subscripts) -
     """The element of an operand that meets the subscripts `at` of a result with the lengths `counts`."""
     own: list[Expr] = []
     ahead = len(counts) - len(of.counts)
-    for mine, theirs, subscript in zip(of.counts, counts[max(0, ahead) :], at[max(0, ahead) :], strict=False):
+    for mine, theirs, index in zip(of.counts, counts[max(0, ahead) :], at[max(0, ahead) :], strict=False):
         if same(mine, theirs):
-            own.append(subscript)
+            own.append(index)
         elif _is_one(mine):
-            own.append(whole(0, subscript.site))
+            own.append(whole(0, index.site))
         elif (_is_number(theirs) and _is_number(mine)) or agree(context, mine, theirs, of.arrays):
-            own.append(subscript)
+            own.append(index)
         else:
-            repeated = compared("==", mine, whole(1, subscript.site), subscript.site)
-            own.append(Select(repeated, whole(0, subscript.site), subscript, INT, subscript.site))
+            repeated = compared("==", mine, whole(1, index.site), index.site)
+            own.append(Select(repeated, whole(0, index.site), index, INT, index.site))
     return of.at(tuple(own))
 
 

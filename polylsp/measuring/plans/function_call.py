@@ -1,4 +1,4 @@
-"""The text that calls a function: in C it stands after a version of the file; see `runtime/driver.c`."""
+"""The text that calls a function: in C it stands after a version of the file; see `measuring/driver.c`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def call(subject: Subject, data: Storage) -> str:
 
 def python_call(subject: Subject, data: Storage) -> str:
     """The lines that make objects, then the expression that calls a function of Python; see
-    `runtime/driver.py`."""
+    `measuring/driver.py`."""
     name = subject.function.name
     given = [(k, each) for k, each in enumerate(data.arguments) if "." not in _spelling(each)]
     makers = [_maker(k, each, name, data) for k, each in given if isinstance(each, Structure)]

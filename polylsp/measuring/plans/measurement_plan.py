@@ -277,13 +277,13 @@ def usual_sizes(
     variables that are set to one before it, arrays that are made with a shape. Without such a call, the
     defaults of its parameters. They choose what is measured, and nothing else rests on them."""
     best = Usual()
-    for call in re.finditer(rf"(?<![\w.]){re.escape(name)}\s*\(", text):
-        line = text[text.rfind("\n", 0, call.start()) + 1 : call.start()]
-        if start <= call.start() < end or re.search(r"//|#|\bdef\b", line):
+    for match in re.finditer(rf"(?<![\w.]){re.escape(name)}\s*\(", text):
+        line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
+        if start <= match.start() < end or re.search(r"//|#|\bdef\b", line):
             continue
-        arguments = _arguments(text, call.end())
+        arguments = _arguments(text, match.end())
         target = re.search(r"[\w.\[\]]+\s*=\s*$", line)
-        before = call.start() - (len(target[0]) if target is not None else 0)
+        before = match.start() - (len(target[0]) if target is not None else 0)
         found = dict(_called(text, before, arguments, parameters, sizes))
         if found and prod(found.values()) > prod(best.sizes.values()):
             spelled = re.sub(r"\s+", " ", f"{name}({', '.join(arguments)})")

@@ -213,7 +213,7 @@ _OPERATORS: dict[str, Callable[[int, int], int]] = {
 
 
 _MOST_FIELDS, _LONGEST = 32, 63
-"""Limits of `runtime/driver.c` on fields and names."""
+"""Limits of `measuring/driver.c` on fields and names."""
 
 
 def fields(subject: Subject, variable: Variable) -> tuple[MeasurementMember, ...]:

@@ -1,0 +1,127 @@
+"""Structure of the package: no import circles, one base name each, deep modules, few texts for isl."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+LARGEST = 700
+"""Lines of the largest module."""
+
+SMALL = 80
+"""Lines below which a module with one importer belongs into that."""
+
+LOOKED_UP = {
+    # Entry points, which nothing imports by name.
+    "polylsp.__main__", "polylsp.cli.batch", "polylsp.measuring.driver_objects",
+    "polylsp.server.kernel_compiler",
+    # Loaded alone, before or without what its importer needs.
+    "polylsp.cli.forking", "polylsp.launch", "polylsp.server.features.on_demand",
+    "polylsp.measuring.measuring_process",
+    # One command, target or request each.
+    "polylsp.cli.completion", "polylsp.cli.explain", "polylsp.cli.measure", "polylsp.cli.model",
+    "polylsp.cli.serve", "polylsp.targets.directives.openmp_target",
+    "polylsp.server.features.pull_diagnostics", "polylsp.cli.setting_option", "polylsp.server.parent_watch",
+}  # fmt: skip
+F_STRINGS_INTO_ISL = 80
+"""Texts with inserted values that isl parses: fewer is better, as named dimensions need no text."""
+
+
+def modules() -> dict[str, Path]:
+    """Files of the package by module name."""
+    found: dict[str, Path] = {}
+    for path in sorted((ROOT / "polylsp").rglob("*.py")):
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        found[name.removesuffix(".__init__")] = path
+    return found
+
+
+MODULES = modules()
+
+
+def imports(tree: ast.AST, names: set[str]) -> Iterator[str]:
+    """Modules of the package that a tree imports, inside of functions too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield full if full in names else node.module
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def at_load(tree: ast.Module) -> ast.Module:
+    """The statements that run when a module is loaded."""
+    return ast.Module([each for each in tree.body if isinstance(each, (ast.Import, ast.ImportFrom))], [])
+
+
+def circle(graph: dict[str, set[str]]) -> list[str]:
+    """A circle of a graph as a list of nodes; empty if there is none."""
+    state: dict[str, int] = {}
+
+    def visit(node: str, way: list[str]) -> list[str]:
+        state[node] = 1
+        for successor in sorted(graph.get(node, ())):
+            if state.get(successor) == 1:
+                return [*way[way.index(successor) :], successor]
+            if successor not in state and (found := visit(successor, [*way, successor])):
+                return found
+        state[node] = 2
+        return []
+
+    return next((found for node in sorted(graph) if node not in state and (found := visit(node, [node]))), [])
+
+
+def test_no_modules_import_each_other_when_loaded() -> None:
+    names = set(MODULES)
+    graph = {
+        name: names.intersection(imports(at_load(ast.parse(path.read_text())), names)) - {name}
+        for name, path in MODULES.items()
+    }
+    assert sum(map(len, graph.values())) > 1000
+    assert circle(graph) == []
+
+
+def test_circles_are_found() -> None:
+    assert circle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c", "b"]
+    assert circle({"a": {"b", "c"}, "b": {"c"}}) == []
+
+
+def test_a_base_name_stands_once() -> None:
+    # The commands of the shell are named as on the command line.
+    bases = Counter(
+        path.stem for name, path in MODULES.items() if path.stem != "__init__" and ".cli." not in name
+    )
+    assert [name for name, times in bases.items() if times > 1] == []
+
+
+def test_modules_are_deep() -> None:
+    lines = {name: path.read_text().count("\n") for name, path in MODULES.items() if path.stem != "__init__"}
+    assert [name for name, count in lines.items() if count > LARGEST] == []
+    names = set(MODULES)
+    importers: dict[str, set[str]] = defaultdict(set)
+    for name, path in MODULES.items():
+        for each in imports(ast.parse(path.read_text()), names):
+            importers[each].add(name)
+    thin = {name for name, count in lines.items() if count < SMALL and len(importers[name]) <= 1}
+    assert thin <= LOOKED_UP, f"belongs into its importer: {sorted(thin - LOOKED_UP)}"
+
+
+def texts_for_isl(tree: ast.AST) -> Iterator[int]:
+    """Lines of calls into isl that are given an f-string."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and any(isinstance(each, ast.JoinedStr) for each in node.args):
+            yield from [node.lineno] if ast.unparse(node.func).startswith("isl.") else []
+
+
+def test_few_texts_are_made_for_isl_to_parse() -> None:
+    found = [
+        f"{name}:{line}"
+        for name, path in MODULES.items()
+        for line in texts_for_isl(ast.parse(path.read_text()))
+    ]
+    assert len(found) <= F_STRINGS_INTO_ISL, found
+    assert list(texts_for_isl(ast.parse('isl.Set(f"{{ [i] : i < {n} }}")'))) == [1]
