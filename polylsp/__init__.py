@@ -9,10 +9,8 @@
 `analyse`, `actions`, `apply` and `measure` are described in `polylsp.api`, which is loaded when one is used.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
+# Nothing is imported when this module is loaded: `python -m polylsp` would look in the working directory.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from polylsp.api import Action, Edit, Loop, Refused, Report, actions, analyse, apply, measure
     from polylsp.core.settings import Settings
@@ -24,10 +22,11 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     # The server and `polylsp --help` import this package too, and must not load isl.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from polylsp import api
 
-    return getattr(api, name)
+    found: object = getattr(api, name)
+    return found

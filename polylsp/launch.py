@@ -8,8 +8,6 @@ path of the process that starts it, without the working directory. `-P` would ne
 This module imports only what every Python has loaded when it starts.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 

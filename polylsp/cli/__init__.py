@@ -1,7 +1,11 @@
 """Command line. Each command is a separate module, imported on demand: `--help` and `serve` must not pay for
 imports that only `check` needs."""
 
-from __future__ import annotations
+# isort: off
+from polylsp.launch import leave_out_working_directory
+
+leave_out_working_directory()  # before anything else is looked for
+# isort: on
 
 import argparse
 import sys
@@ -14,13 +18,6 @@ from polylsp.cli import output
 from polylsp.cli.files import address, codes, count, define, file_line, pair_of_names, positive, size
 from polylsp.cli.output import Exit, Misused
 from polylsp.cli.setting_option import setting
-from polylsp.launch import leave_out_working_directory
-
-# isort: off
-
-leave_out_working_directory()  # before anything else is looked for
-# isort: on
-
 
 TARGETS = ("openmp", "openacc", "openmp-target", "numba", "cuda", "pycuda")
 TRANSFORMS = (

@@ -14,7 +14,7 @@ CELLS = [
     "    for i in range(1, a.shape[0] - 1):\n        b[i] = 0.5 * (a[i - 1] + a[i + 1])\n",
     "%matplotlib inline\nu = np.zeros(n)\nfor i in range(1, n):\n    u[i] = u[i - 1] + 1",
     "%%bash\nfor x in 1 2 3; do echo $x; done",
-    "for i in range(n):\n    !echo {u[i]}",
+    "for i in range(n):\n    u[i] = i\n    !echo {u[i]}",
 ]
 
 

@@ -30,7 +30,7 @@ def test_it_fits_on_few_screens_and_has_no_colour_in_a_file(shown: str) -> None:
     "text",
     [
         "The server is ready after",
-        "for (int t = 0; t < tsteps; t++) {  « sequential",
+        "for (int i = 1; i < n - 1; i++)  « parallel if no overlap",
         "« parallel  (was: parallel if no overlap)",
         "(was: parallel)",
         "t cannot run in parallel",

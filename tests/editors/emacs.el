@@ -47,7 +47,7 @@
 (goto-char (point-min))
 (search-forward "B[i] = ")
 (search-backward "for (")
-(choose "Run `i` in parallel with OpenMP")
+(choose "Run `i` in parallel with OpenMP (starts threads in each iteration of `t`)")
 (wait "an action writes a directive"
       (lambda () (save-excursion (forward-line -1) (looking-at " *#pragma omp parallel for"))))
 (save-buffer)

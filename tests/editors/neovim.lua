@@ -154,7 +154,7 @@ local function main()
   end)
 
   local plain = lines()
-  act(header + 1, 'Run `i` in parallel with OpenMP')
+  act(header + 1, 'Run `i` in parallel with OpenMP (starts threads in each iteration of `t`)')
   wait('a code action writes a directive', function()
     return vim.fn.getline(header + 2):find('#pragma omp parallel for') ~= nil
   end)

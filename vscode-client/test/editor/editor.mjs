@@ -11,6 +11,7 @@ const CHROMIUM = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first
 
 const SETTINGS = {
   'editor.hover.delay': 100,
+  'polylsp.findings': 'all', // the tests look at each loop of their example
   'editor.minimap.enabled': false,
   'telemetry.telemetryLevel': 'off',
   'workbench.startupEditor': 'none',
