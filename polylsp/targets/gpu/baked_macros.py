@@ -14,6 +14,7 @@ from polylsp.frontends.c.macros import Macro
 from polylsp.ir.effects import expressions, walk
 from polylsp.ir.program import (
     Array,
+    Call,
     Constant,
     Declare,
     Expr,
@@ -121,10 +122,13 @@ def _is_named(subject: Subject, text: str, value: float) -> bool:
 
 def _local(subject: Subject) -> set[str]:
     """Variables of the function, whose initial numbers are not macros. Others are arrays, for which C reads
-    the first element, and variables compared with zero."""
-    declared = {s.variable for s in walk(subject.function.body) if isinstance(s, Declare)}
+    the first element, and variables and called functions (weak ones) compared with zero."""
+    statements = list(walk(subject.function.body))
+    declared = {s.variable for s in statements if isinstance(s, Declare)}
     known = {v for v in subject.variables if not v.const}
-    return {v.source_name for v in (*declared, *known)}
+    parts = (part for s in statements for value in expressions(s) for part in subexpressions(value))
+    called = {part.function for part in parts if isinstance(part, Call)}
+    return called | {v.source_name for v in (*declared, *known)}
 
 
 def _follows(text: str, found: Mapping[str, set[str]]) -> bool:

@@ -160,7 +160,8 @@ static void f_limit(int n, double *a, double most)
 static void f_window(int n, const double *restrict a, double *restrict b)
 {
     for (int i = 2; i < n; i++) {
-        double w[3], order[2][2] = {{0, 1}, {2, 3}};
+        double w[3];
+        double order[2][2] = {{0, 1}, {2, 3}};
         for (int k = 0; k < 3; k++)
             w[k] = a[i - k] * (k + 1);
         order[1][0] += w[1];
