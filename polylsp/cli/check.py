@@ -1,4 +1,4 @@
-"""`polylsp check`: findings of files and folders, and their safe fixes (`--fix`, `--diff`).
+"""`polylsp check`: the findings of files and folders.
 
 Workers send the findings function by function. They are printed in the order of the files, and in a
 file in that of its text, as soon as no earlier ones are pending.
@@ -10,7 +10,7 @@ import argparse
 import math
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, Literal, Union
@@ -23,9 +23,7 @@ from polylsp.cli.files import (
     from_standard_input,
     joint_limits,
     read,
-    source_of,
 )
-from polylsp.cli.offload import Original, Unwritable, diff, original, rewrite, written
 from polylsp.cli.output import (
     Exit,
     Printer,
@@ -33,28 +31,17 @@ from polylsp.cli.output import (
     complain,
     showing,
     terminal_width,
-    write_bytes,
     write_json,
     write_lines,
     write_text,
 )
-from polylsp.cli.pool import Crashed, Finished, Observer, Share, Tell, results, stream
+from polylsp.cli.pool import Crashed, Finished, Observer, Share, Tell, stream
 from polylsp.core.cluster import Unusable
 from polylsp.core.processes import TOOK_TOO_LONG
 from polylsp.core.settings import Settings
-from polylsp.core.text import Source
-from polylsp.model.action import Replacement, applied
 
 if TYPE_CHECKING:
     from polylsp.cli.baseline import Baseline, Identity
-
-
-# --------------------------------------------------------------------------------------------------
-# `polylsp check`: the findings of files and folders.
-#
-# Workers send the findings function by function. They are printed in the order of the files, and in
-# a file in that of its text, as soon as no earlier ones are pending.
-# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +186,8 @@ def run(options: argparse.Namespace) -> int:
     limits = joint_limits(settings)
     is_fixed = True
     if options.fix or options.diff:
+        from polylsp.cli.fixing import fix
+
         is_fixed = fix(list(zip(files, settings, strict=True)), options, limits)
         if options.diff:
             return Exit.DONE if is_fixed else Exit.UNREADABLE
@@ -436,63 +425,3 @@ def _status(checked: list[Checked]) -> int:
     if any(each.failure for each in checked):
         return Exit.UNREADABLE
     return Exit.ERRORS if any(each.errors for each in checked) else Exit.DONE
-
-
-# --------------------------------------------------------------------------------------------------
-# `polylsp check --fix` and `--diff`: the safe fixes of files, written or printed.
-# --------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Fixing:
-    path: str
-    source: Source
-    settings: Settings
-
-
-def fix(files: Sequence[tuple[str, Settings]], options: argparse.Namespace, limits: Settings) -> bool:
-    """Write the safe fixes of the findings that are shown, or print them as a diff; each file has settings of
-    its own, and workers the `limits`. Returns `False` where a file could not be fixed; with `--fix`, those
-    that cannot be read are left to the check, which says so."""
-    is_done = True
-    opened: list[tuple[Original, _Fixing]] = []
-    for path, settings in files:
-        try:
-            before = original(path, settings)
-            opened.append((before, _Fixing(path, source_of(path, before.text), settings)))
-        except Unreadable as problem:
-            if options.diff and not isinstance(problem, NotOurs):
-                complain(str(problem))
-                is_done = False
-    fixes = results(_fixes, [each for _, each in opened], options.jobs, limits)
-    for (before, each), found in zip(opened, fixes, strict=True):
-        if isinstance(found, Crashed):
-            complain(f"{each.path}: not fixed: {found.reason}")
-            is_done = False
-            continue
-        if not found:
-            continue
-        try:
-            after = before.encoded(written(before, each.source, applied(each.source.text, found)))
-            if options.diff:
-                write_bytes(b"".join(diff(before, after)))
-            else:
-                rewrite(before, after)
-                count = "1 safe fix" if len(found) == 1 else f"{len(found)} safe fixes"
-                complain(f"{each.path}: {count} applied")
-        except Unwritable as problem:
-            complain(str(problem))
-            is_done = False
-    return is_done
-
-
-def _fixes(fixing: _Fixing, given_up: frozenset[str], observe: Observer) -> tuple[Replacement, ...]:
-    """The safe fixes of one file as one edit; runs in another process."""
-    from polylsp.engine.queries import analyse, edit
-    from polylsp.ide.lightbulb import joined_fixes, safe_fixes
-
-    path, source, settings = fixing.path, fixing.source, fixing.settings
-    stopped = dict.fromkeys(given_up, TOOK_TOO_LONG)
-    report = analyse(path, source.text, settings, given_up=stopped, observe=observe, edits=True)
-    found = safe_fixes(source, report, settings, ("clauses", "directives"))
-    return joined_fixes(found.ready, [edit(path, source.text, settings, each) for each in found.asks])

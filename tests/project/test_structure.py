@@ -19,7 +19,7 @@ LOOKED_UP = {
     "polylsp.__main__", "polylsp.cli.batch", "polylsp.measuring.driver_objects",
     "polylsp.server.kernel_compiler",
     # Loaded alone, before or without what its importer needs.
-    "polylsp.cli.forking", "polylsp.launch", "polylsp.server.features.on_demand",
+    "polylsp.cli.fixing", "polylsp.cli.forking", "polylsp.launch", "polylsp.server.features.on_demand",
     "polylsp.measuring.measuring_process",
     # One command, target or request each.
     "polylsp.cli.completion", "polylsp.cli.explain", "polylsp.cli.measure", "polylsp.cli.model",
