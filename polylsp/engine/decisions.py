@@ -11,7 +11,7 @@ from polylsp.analysis.summarising import summarise
 from polylsp.core.processes import Mishap, Stop, contained
 from polylsp.core.query import query
 from polylsp.engine.fact_cache import fact_cache
-from polylsp.engine.prepared import Prepared, digest, keep_models
+from polylsp.engine.prepared import Prepared, digest
 from polylsp.ir.effects import loops_in
 from polylsp.ir.program import Function, Rejection
 from polylsp.ir.verdict import Unknown, Verdict
@@ -79,8 +79,8 @@ def decided(task: Task) -> FunctionFacts:
 
 
 def _facts(task: Task) -> FunctionFacts:
-    found, nests = facts(task.prepared.function, calls_in(task), task.wanted)
-    keep_models(task.key, nests)
+    # Deciding single loops changes the models that it works on: edits build their own.
+    found, _ = facts(task.prepared.function, calls_in(task), task.wanted)
     found = replace(found, seconds=(*task.prepared.seconds, *found.seconds))
     if task.cached and _is_worth_caching(task):
         fact_cache().put(task.key, found)
