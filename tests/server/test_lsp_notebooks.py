@@ -63,6 +63,11 @@ class Notebook:
         content = types.NotebookDocumentCellContentChanges(document, [change])
         self._change(types.NotebookDocumentCellChanges(text_content=[content]))
 
+    def save(self) -> None:
+        """Save it, after which schedules are computed."""
+        saved = types.DidSaveNotebookDocumentParams(types.NotebookDocumentIdentifier(NOTEBOOK))
+        self.editor.client.notebook_document_did_save(saved)
+
     def close(self) -> None:
         closed = types.NotebookDocumentIdentifier(NOTEBOOK)
         texts = [types.TextDocumentIdentifier(self.uri(number)) for number in range(self.count)]
@@ -118,6 +123,7 @@ async def test_nobody_pulls_what_is_pushed(start):
 async def test_cells_come_and_go(start):
     notebook = Notebook(await start("vscode1139-ext11"), PARALLEL)
     notebook.splice(0, 0, "int n;\n", SEQUENTIAL)
+    notebook.save()
     assert await notebook.findings(2) == [(1, "needs-skewing")]
     assert await notebook.findings(0) == [(1, "parallel-loop")]
     notebook.splice(1, 2, closed=[2, 0])
