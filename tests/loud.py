@@ -16,7 +16,10 @@ class Loud(logging.Handler):
             raise record.exc_info[1]
 
 
-CATCHING = [logging.getLogger(name) for name in ("polylsp.frontends", "polylsp.core.processes")]
+CATCHING = [
+    logging.getLogger(name)
+    for name in ("polylsp.frontends", "polylsp.core.processes", "polylsp.edits.feasibility")
+]
 LOUD = Loud()
 
 

@@ -242,8 +242,8 @@ class Wanted:
         return Budget(self.operations, self.functions)
 
 
-def facts(function: Function, calls: Calls, wanted: Wanted) -> tuple[FunctionFacts, tuple[Nest, ...]]:
-    """Verdicts of all loops of a function, and its nests; and the models of these, in the same order."""
+def facts(function: Function, calls: Calls, wanted: Wanted) -> FunctionFacts:
+    """Verdicts of all loops of a function, and its nests."""
     started = perf_counter()
     loops = loops_in(function.body)
     after = live_after_loops(function, calls.summaries)
@@ -272,7 +272,7 @@ def facts(function: Function, calls: Calls, wanted: Wanted) -> tuple[FunctionFac
         "dependences": decided - modelled,
         "schedule": perf_counter() - decided,
     }
-    made = FunctionFacts(
+    return FunctionFacts(
         function.name,
         function.name_site,
         _all_facts(function, known),
@@ -282,7 +282,6 @@ def facts(function: Function, calls: Calls, wanted: Wanted) -> tuple[FunctionFac
         directives,
         modelling.spent + budget.spent + more.spent,
     )
-    return made, found.nests
 
 
 def _out_of_bounds(conflicts: Conflicts, budget: Budget) -> list[Rejection]:

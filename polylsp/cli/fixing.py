@@ -6,11 +6,11 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from polylsp.cli.file_rewriting import Original, Unwritable, original, rewrite, written
 from polylsp.cli.files import NotOurs, Unreadable, source_of
 from polylsp.cli.offload import diff
 from polylsp.cli.output import complain, write_bytes
 from polylsp.cli.pool import Crashed, Observer, results
-from polylsp.cli.rewriting import Original, Unwritable, original, rewrite, written
 from polylsp.core.processes import TOOK_TOO_LONG
 from polylsp.core.settings import Settings
 from polylsp.core.text import Source

@@ -9,10 +9,10 @@ import argparse
 from collections.abc import Iterator
 from difflib import diff_bytes, unified_diff
 
+from polylsp.cli.file_rewriting import Original, Unwritable, beside_it, create, original, rewrite, written
 from polylsp.cli.files import Unreadable, line_in, settings_of, source_of
 from polylsp.cli.one_file import edited
 from polylsp.cli.output import Exit, complain, write_bytes
-from polylsp.cli.rewriting import Original, Unwritable, beside_it, create, original, rewrite, written
 from polylsp.core.source_files import read_file
 from polylsp.core.text import Source
 from polylsp.model.action import Declined, Edited, applied

@@ -77,15 +77,15 @@ def smallest(values: isl.Set, dimension: int) -> isl.Aff | None:
 
 def highest(values: isl.Set) -> isl.PwAff | None:
     """The largest value of a set of one dimension, if it has one. isl's parametric optimum can be wrong
-    beside strides, and is checked against the set."""
-    found = values.dim_max(0) if values.dim_has_upper_bound(_SET, 0) else None
+    beside strides, and is checked against the set; the equation of a stride counts as a bound for isl."""
+    found = values.dim_max(0) if values.remove_divs().dim_has_upper_bound(_SET, 0) else None
     beyond = found is None or not values.lex_gt_set(isl.Set.from_pw_aff(found)).is_empty()
     return None if beyond else found
 
 
 def lowest(values: isl.Set) -> isl.PwAff | None:
     """The smallest value of a set of one dimension, if it has one; see `highest`."""
-    found = values.dim_min(0) if values.dim_has_lower_bound(_SET, 0) else None
+    found = values.dim_min(0) if values.remove_divs().dim_has_lower_bound(_SET, 0) else None
     beyond = found is None or not values.lex_lt_set(isl.Set.from_pw_aff(found)).is_empty()
     return None if beyond else found
 

@@ -79,8 +79,7 @@ def decided(task: Task) -> FunctionFacts:
 
 
 def _facts(task: Task) -> FunctionFacts:
-    # Deciding single loops changes the models that it works on: edits build their own.
-    found, _ = facts(task.prepared.function, calls_in(task), task.wanted)
+    found = facts(task.prepared.function, calls_in(task), task.wanted)
     found = replace(found, seconds=(*task.prepared.seconds, *found.seconds))
     if task.cached and _is_worth_caching(task):
         fact_cache().put(task.key, found)

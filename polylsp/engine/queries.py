@@ -63,7 +63,7 @@ from polylsp.model.facts import (
 )
 from polylsp.model.iteration_points import Drawing, Drawn
 from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
-from polylsp.poly.budget import file_size
+from polylsp.poly.budget import apart, file_size
 
 if TYPE_CHECKING:
     from polylsp.emit.subject import Subject
@@ -83,6 +83,12 @@ def subject_of(
     path: str, text: str, settings: Settings, name: str, starts: int, *, rewritten: bool = False
 ) -> Subject | None:
     """A function of a file. What is remembered of the file stays as it is if the text was `rewritten`."""
+    return apart(lambda: _subject_of(path, text, settings, name, starts, rewritten=rewritten))
+
+
+def _subject_of(
+    path: str, text: str, settings: Settings, name: str, starts: int, *, rewritten: bool
+) -> Subject | None:
     functions = read(path, text, settings, remembered=f"{path} (rewritten)" if rewritten else "")
     prepared = functions.prepared
     one = next((each for start, each in prepared if start == starts), None)

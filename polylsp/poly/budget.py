@@ -134,6 +134,19 @@ def budgeted(operations: int, work: Callable[[], T]) -> T | Exhausted:
         context.reset_operations()
 
 
+def apart(work: Callable[[], T]) -> T:
+    """The result of work that has budgets of its own and is remembered: it must not end where a budget around
+    it does, since its result would depend on who asked first. That budget begins anew after it."""
+    context = isl.DEFAULT_CONTEXT
+    around = context.get_max_operations()
+    context.set_max_operations(0)
+    try:
+        return work()
+    finally:
+        context.reset_operations()
+        context.set_max_operations(around)
+
+
 @lru_cache(maxsize=4096)
 def parsed_set(text: str) -> isl.Set:
     """Parse a set in isl's notation. Each budget begins with an empty cache of such sets: its end must not

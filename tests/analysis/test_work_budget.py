@@ -9,7 +9,7 @@ from polylsp.core.settings import Settings
 from polylsp.engine.queries import analyse
 from polylsp.ir.verdict import Parallel, Sequential, Unknown
 from polylsp.model.facts import FunctionFacts
-from polylsp.poly.budget import Budget, Exhausted, costly, file_size
+from polylsp.poly.budget import Budget, Exhausted, apart, budgeted, costly, file_size
 
 
 def work(operations: int) -> str:
@@ -61,6 +61,16 @@ def test_costly_operations_get_fewer() -> None:
     budget = Budget(1000)
     assert budget.run(lambda: costly(10, lambda: work(80))) == "done"
     assert budget.run(lambda: costly(10, lambda: work(200))) == Exhausted("piece")
+
+
+def test_remembered_work_has_budgets_of_its_own() -> None:
+    def outer() -> str:
+        inner = apart(lambda: Budget(1000).run(lambda: work(900)))
+        assert inner == "done"
+        return work(80)
+
+    assert budgeted(100, outer) == "done"
+    assert budgeted(100, lambda: apart(lambda: work(10)) and work(200)) == Exhausted()
 
 
 def test_functions_of_a_large_file_share_its_operations() -> None:

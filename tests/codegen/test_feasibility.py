@@ -16,6 +16,7 @@ from polylsp.ide.actions import Offer, function_offers, offers
 from polylsp.ide.lightbulb import lightbulb, safe_fixes
 from polylsp.model.action import Ask, Declined, Edited
 from polylsp.model.facts import Feasibility, FileReport
+from tests.loud import quiet
 
 SAMPLES = sorted((Path(__file__).parents[2] / "samples").glob("**/*.c"))
 SWEEP = """\
@@ -45,6 +46,20 @@ def listed(text: str, report: FileReport, settings: Settings) -> list[Offer]:
         for at in headers
     )
     return [each for some in found for each in some]
+
+
+BLOCKS = """\
+#include <string.h>
+void copy(unsigned char *d, const unsigned char *s, unsigned char *end) {
+    do { memcpy(d, s, 8); d += 8; s += 8; } while (d < end);
+}
+"""
+"""No bound but that of a stride."""
+
+
+def test_no_edit_of_blocks_without_an_end_fails() -> None:
+    report = queries.analyse("tried.c", BLOCKS, Settings(max_seconds=200.0), edits=True)
+    assert report.functions[-1].answer.feasibility is not None
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
@@ -96,7 +111,8 @@ def test_an_edit_that_fails_costs_the_analysis_nothing(monkeypatch: pytest.Monke
         raise ValueError("a bug in an edit")
 
     monkeypatch.setattr(feasibility, "answer", fail)
-    report = queries.analyse("failed.c", STEPS, Settings(), edits=True)
+    with quiet():
+        report = queries.analyse("failed.c", STEPS, Settings(), edits=True)
     (placed,) = report.functions
     assert placed.answer.feasibility == Feasibility()
     titles = [each.title for each in listed(STEPS, report, Settings()) if not each.disabled]

@@ -7,8 +7,9 @@ declarations before it have negative lines.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from pycparser import c_ast
@@ -42,6 +43,46 @@ def parse(tokens: tuple[str, ...], declarations: Sequence[Declaration]) -> Parse
         return Rejection("budget", _header(tokens), "this function is too long to be analysed", _SPLIT)
     if len(tokens) > _CHAIN and _longest_chain(tokens) > _CHAIN:
         return too_deep(tokens)
+    return _parsed_in_parts(tokens, declarations) or _parsed_as_one(tokens, declarations)
+
+
+def _parsed_in_parts(tokens: tuple[str, ...], declarations: Sequence[Declaration]) -> Parsed | None:
+    """The trees where every part parses by itself, given the types declared before it. The declarations of
+    the headers are those of many functions, and are parsed once."""
+    types: set[str] = set()
+    before: list[tuple[Declaration | None, Any]] = []
+    for declaration in declarations:
+        trees = _trees(declaration.tokens, frozenset(types.intersection(declaration.tokens)))
+        if trees is None:
+            return None
+        before += [(declaration, tree) for tree in trees]
+        types.update(tree.name for tree in trees if isinstance(tree, c_ast.Typedef))
+    own = _trees_of(tokens, types.intersection(tokens), is_definition=True)
+    found = None if own is None else _split(own, {})
+    return None if found is None else replace(found, declarations=(*before, *found.declarations))
+
+
+@lru_cache(maxsize=8192)
+def _trees(tokens: tuple[str, ...], types: frozenset[str]) -> tuple[Any, ...] | None:
+    """See `_trees_of`. Nothing changes a tree."""
+    return _trees_of(tokens, types, is_definition=False)
+
+
+def _trees_of(
+    tokens: tuple[str, ...], types: Collection[str], *, is_definition: bool
+) -> tuple[Any, ...] | None:
+    """The trees of some tokens, among which these names are types; `None` if they do not parse. The type of a
+    definition may be left out."""
+    known = {key: opaque_type(name) for key, name in enumerate(sorted(types))}
+    try:
+        trees = _parser(Lexer(tokens, known, is_definition=is_definition)).parse("").ext
+    except (RecursionError, *_DECLINED):
+        return None
+    return tuple(trees[len(known) :])
+
+
+def _parsed_as_one(tokens: tuple[str, ...], declarations: Sequence[Declaration]) -> Parsed | Rejection:
+    """The tree of a function, parsed together with its declarations; those that do not parse are left out."""
     kept: dict[int, Declaration] = dict(enumerate(declarations))
     read = tokens
     opaque: list[str] = []
@@ -171,7 +212,7 @@ def _parser(lexer: Lexer) -> CParser:
     return CParser(lexer=lexer.serve)  # pyright: ignore[reportArgumentType]
 
 
-def _split(trees: list[Any], declarations: dict[int, Declaration]) -> Parsed | None:
+def _split(trees: Sequence[Any], declarations: dict[int, Declaration]) -> Parsed | None:
     """The last function of the trees, and the declarations before it."""
     trees = [tree for tree in trees if not isinstance(tree, c_ast.FuncDef) or _has_parameters(tree)]
     for index in range(len(trees) - 1, -1, -1):

@@ -208,12 +208,14 @@ class Lexer:
     The line of a token is its index in the function; those of declaration `k` stand in line `-1 - k`.
     """
 
-    def __init__(self, tokens: tuple[str, ...], declarations: dict[int, Declaration]):
+    def __init__(
+        self, tokens: tuple[str, ...], declarations: dict[int, Declaration], *, is_definition: bool = True
+    ):
         self.filename = ""
         self._stream: list[Token] = []
         for key, declaration in declarations.items():
             self._append(declaration.tokens, -1 - key)
-        if _lacks_type(tokens, declarations.values()):
+        if is_definition and _lacks_type(tokens, declarations.values()):
             self._stream.append(Token("INT", "int", 0, 1, *_FILE))
         self._append(tokens, None)
         self._callbacks: dict[str, Callable[..., Any]] = {}

@@ -89,7 +89,10 @@ def without_hints(subject: Subject, ordinal: int, again: Again) -> Subject | Non
     if not loops:
         return subject
     removed = together(without(subject, each) for loop in loops for each in hints_above(subject, loop))
-    return again(applied(subject.text, removed))
+    bare = again(applied(subject.text, removed))
+    # A macro may write the hint together with the loop.
+    is_same = bare is not None and len(bare.facts.loops) == len(subject.facts.loops)
+    return bare if is_same else None
 
 
 def _with_hints(subject: Subject, ordinal: int) -> list[LoopFacts]:
