@@ -1,14 +1,16 @@
 """Polyhedral model of a nest (`Scop`): iteration domains, access relations, loops and schedule.
 
 Includes the first and last iteration of a loop, the source order as dates (Feautrier 1992; Kelly
-and Pugh) and as a schedule tree, and strongly connected components (Tarjan 1972).
+and Pugh) and as a schedule tree, and strongly connected components (Kosaraju; Sharir 1981).
 isl objects live inside one analysis process: they are never pickled and never cache keys.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from typing import Literal, Union
 
 import islpy as isl
@@ -362,35 +364,68 @@ def _one(scop: Scop, statements: list[ScopStatement], depth: int) -> isl.Schedul
 
 
 # --------------------------------------------------------------------------------------------------
-# Strongly connected components (Tarjan 1972).
+# Strongly connected components (Kosaraju; Sharir 1981).
 # --------------------------------------------------------------------------------------------------
 
 
 def components(nodes: Iterable[int], edges: set[tuple[int, int]]) -> list[list[int]]:
     """The strongly connected components, each before those that it has edges to; as close to the
     order of the numbers as that allows."""
-    reach = {n: _reachable(n, edges) for n in nodes}
-    groups: list[list[int]] = []
-    for node in reach:
-        home = next((g for g in groups if g[0] in reach[node] and node in reach[g[0]]), None)
-        if home is None:
-            groups.append([node])
-        else:
-            home.append(node)
-    ordered: list[list[int]] = []
-    while groups:
-        first = next(g for g in groups if not any(g[0] in reach[o[0]] for o in groups if o is not g))
-        groups.remove(first)
-        ordered.append(first)
-    return ordered
+    every = list(nodes)
+    after, before = _neighbours(every, edges), _neighbours(every, {(b, a) for a, b in edges})
+    component: dict[int, int] = {}
+    for start in reversed(_finished(every, after)):
+        waiting = [] if start in component else [start]
+        while waiting:
+            node = waiting.pop()
+            if node not in component:
+                component[node] = start
+                waiting += before[node]
+    groups: dict[int, list[int]] = {}
+    for node in every:
+        groups.setdefault(component[node], []).append(node)
+    return _in_order(list(groups.values()), edges)
 
 
-def _reachable(start: int, edges: set[tuple[int, int]]) -> set[int]:
-    found = {start}
-    waiting = [start]
-    while waiting:
-        node = waiting.pop()
-        more = {b for a, b in edges if a == node} - found
-        found |= more
-        waiting += more
+def _neighbours(nodes: list[int], edges: set[tuple[int, int]]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {node: [] for node in nodes}
+    for a, b in edges:
+        found[a].append(b)
     return found
+
+
+def _finished(nodes: list[int], after: dict[int, list[int]]) -> list[int]:
+    """The nodes in the order in which a search in depth leaves them."""
+    found: list[int] = []
+    seen: set[int] = set()
+    for start in nodes:
+        path = [] if start in seen else [(start, iter(after[start]))]
+        seen.add(start)
+        while path:
+            node, rest = path[-1]
+            fresh = next((each for each in rest if each not in seen), None)
+            if fresh is None:
+                found.append(node)
+                path.pop()
+            else:
+                seen.add(fresh)
+                path.append((fresh, iter(after[fresh])))
+    return found
+
+
+def _in_order(groups: list[list[int]], edges: set[tuple[int, int]]) -> list[list[int]]:
+    """The groups, each before those that it has edges to, the first of them as early as that allows."""
+    home = {node: k for k, group in enumerate(groups) for node in group}
+    between = {(home[a], home[b]) for a, b in edges if home[a] != home[b]}
+    after = _neighbours(list(range(len(groups))), between)
+    needed = Counter(b for _, b in between)
+    ready = [k for k in range(len(groups)) if not needed[k]]
+    ordered: list[list[int]] = []
+    while ready:
+        k = heappop(ready)
+        ordered.append(groups[k])
+        for each in after[k]:
+            needed[each] -= 1
+            if not needed[each]:
+                heappush(ready, each)
+    return ordered

@@ -7,6 +7,7 @@ gives up on. Variables that are private to an iteration order nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 import islpy as isl
 
@@ -188,11 +189,14 @@ def _edges(
     for conflict in binding(conflicts, ordinal, verdicts):
         source, sink = conflicts.statement(conflict.source), conflicts.statement(conflict.sink)
         edges.add((place[source.name], place[sink.name]))
-    inside = [a for a in conflicts.scop.accesses if ordinal in conflicts.statement(a).loops]
-    for first in inside:
-        for second in inside:
-            a, b = place[conflicts.statement(first).name], place[conflicts.statement(second).name]
-            if a >= b or first.memory is not second.memory or {first.kind, second.kind} == {"read"}:
+    of_memory: dict[int, list[tuple[int, Access]]] = {}
+    for access in conflicts.scop.accesses:
+        statement = conflicts.statement(access)
+        if ordinal in statement.loops:
+            of_memory.setdefault(id(access.memory), []).append((place[statement.name], access))
+    for together in of_memory.values():
+        for (a, first), (b, second) in product(together, repeat=2):
+            if a >= b or {first.kind, second.kind} == {"read"}:
                 continue
             depth = conflicts.statement(first).loops.index(ordinal) + 1
             if not same_iteration(conflicts.same_element(first, second), depth).is_empty():

@@ -93,8 +93,10 @@ _SEPARABLE = 4
 """The part of a loop's operations for what can be modelled in parts too, once a walk took too many."""
 
 _MOST_PIECES = 32
-"""Convex pieces of the parameter values that reach a statement outside of loops. Of a function with a hundred
-early returns there would be thousands; the conditions that lead to more are forgotten."""
+_MOST_CONSTRAINED = 512
+"""Convex pieces of the parameter values that reach a statement outside of loops, and these times the number of
+parameters. Of a function with a hundred early returns there would be thousands; the conditions that lead to
+more are forgotten."""
 
 T = TypeVar("T")
 _State = tuple[Environment, str, tuple[Guard, ...], int]
@@ -115,6 +117,12 @@ def cut(function: Function, calls: Calls, live: frozenset[str], budget: Budget) 
     walker = _Cutter(state, calls, budget, [], {}, {}, live, ordered, led_elsewhere(function.body))
     walker.block(function.body.statements)
     return Cut(tuple(walker.nests), walker.refused, walker.ordered)
+
+
+def _is_complex(reached: isl.Set) -> bool:
+    pieces = reached.n_basic_set()
+    parameters = reached.dim(isl.dim_type.param)
+    return pieces > _MOST_PIECES or (pieces > 1 and pieces * parameters > _MOST_CONSTRAINED)
 
 
 @dataclass
@@ -170,7 +178,7 @@ class _Cutter:
             return
         nests, followed = found
         self.nests += nests
-        if self.state.active.n_basic_set() > _MOST_PIECES:
+        if _is_complex(self.state.active):
             self.state.active = reached
         if not followed:
             self.forget_all(run[-1])
@@ -208,8 +216,8 @@ class _Cutter:
 
     def attempt(self, work: Callable[[], T], *, last: bool = True) -> T | Exhausted:
         """The outcome of a walk from the state; where it takes too many operations, and there is no other way
-        (`last`), of one with less detail. From then on all walks of the function have less. The state is as
-        before where there is no outcome."""
+        (`last`), of one with less detail. From then on all walks of the function have less, of the conditions
+        under which the code is reached as well. Otherwise the state is as before where there is no outcome."""
         before = self.remembered()
         while True:
             self.state.detail = self.details[0]
@@ -218,10 +226,17 @@ class _Cutter:
             if not isinstance(found, Exhausted):
                 return found
             self.restore(before)
+            self.widen()
             rest = self.details[1:]
             self.details = rest or self.details
             if not rest or not last:
                 return found
+
+    def widen(self) -> None:
+        """Forget the conditions that only some of the ways to the present place have in common: with many
+        such pieces each operation of isl takes long."""
+        if self.state.active.n_basic_set() > 1:
+            self.state.active = self.state.active.unshifted_simple_hull().to_set()
 
     def remembered(self) -> _State:
         """The state of the walk, in values that no walk changes."""
@@ -315,7 +330,7 @@ class _Cutter:
         self.state.effects = own
         start_values(self.state, own)
         found = self.attempt(lambda: split(statement.condition, self.state))
-        if isinstance(found, Exhausted) or any(each.n_basic_set() > _MOST_PIECES for each in found[:2]):
+        if isinstance(found, Exhausted) or any(map(_is_complex, found[:2])):
             return self.state.active, self.state.active
         return found[:2]
 
