@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polylsp.ir.effects import expressions, walk
+from polylsp.ir.effects import nodes, walk
 from polylsp.ir.program import (
     AddressOf,
     Assign,
@@ -27,7 +27,6 @@ from polylsp.ir.program import (
     Unary,
     Unsupported,
     Variable,
-    subexpressions,
     subscripts,
 )
 
@@ -106,14 +105,17 @@ def first_read_after(function: Function, loop: Loop, variable: Variable) -> Read
 
 def names(statement: Statement, variable: Variable) -> bool:
     """True if a statement mentions a variable at all."""
+    return any(each == variable for each in named(statement))
+
+
+def named(statement: Statement) -> Iterator[Variable]:
+    """The variables that a statement assigns, reads or takes the address of, as often as it does."""
     for each in walk(statement):
-        if isinstance(each, Assign) and each.target.variable == variable:
-            return True
-        for expression in expressions(each):
-            for node in subexpressions(expression):
-                if isinstance(node, (Read, AddressOf)) and node.place.variable == variable:
-                    return True
-    return False
+        if isinstance(each, Assign):
+            yield each.target.variable
+        for node in nodes(each):
+            if isinstance(node, (Read, AddressOf)):
+                yield node.place.variable
 
 
 def may_complete(block: Block) -> bool:

@@ -13,7 +13,7 @@ from polylsp.analysis.scop.summaries import Calls
 from polylsp.ir.effects import effects, expressions, nodes, walk
 from polylsp.ir.induction import Step, additive, own_jumps, reads_only, steps
 from polylsp.ir.liveness import Live, address_flow, addresses_in, exposed_in
-from polylsp.ir.must_execute import always_run, evaluated_calls, names, reads_of
+from polylsp.ir.must_execute import always_run, evaluated_calls, named, reads_of
 from polylsp.ir.program import (
     AddressOf,
     Assign,
@@ -33,7 +33,6 @@ from polylsp.ir.program import (
     Rejection,
     Simple,
     Site,
-    Statement,
     Variable,
     stripped,
     subexpressions,
@@ -142,32 +141,43 @@ def recurrences(loop: Loop, calls: Calls) -> Iterator[Recurrence]:
     from memory the loop goes on."""
     iteration = Block((loop.body, loop.step))
     sure = list(always_run(iteration, completed=True))
-    assigned = {s.target.variable for s in sure if isinstance(s, Assign) and not s.target.steps}
+    naming = _by_variable(sure)
+    assigned = {s.target.variable.name for s in sure if isinstance(s, Assign) and not s.target.steps}
     for assign in (s for s in walk(iteration) if isinstance(s, Assign) and not s.target.steps):
         variable = assign.target.variable
-        if not _is_own(variable) or variable not in assigned:
+        if not _is_own(variable) or variable.name not in assigned:
             continue
-        loads = _loads(assign, sure)
-        read = _first_read(loop, iteration, variable)
+        read = _first_read(loop, naming.get(variable.name, []), variable)
         if read is None:
             continue
+        loads = _loads(assign, naming)
         decides = read in _tested(loop) and (loads or _by_choice(assign, loop))
         if any(_leads(load, variable) for load in loads) or decides or _goes_on(assign, loop):
             yield Recurrence(variable, assign.target.site, read.site)
     for statement in sure:
         for call in evaluated_calls(statement):
             for variable in _changed_by(call, calls):
-                read = _first_use(iteration, variable)
-                if read is statement:
+                if naming[variable.name][0] is statement:
                     yield Recurrence(variable, call.site, call.site)
 
 
-def _loads(assign: Assign, sure: list[Simple]) -> list[Read]:
+def _by_variable(sure: list[Simple]) -> dict[str, list[Simple]]:
+    """The statements that name each variable, in order."""
+    found: dict[str, list[Simple]] = {}
+    for statement in sure:
+        for name in dict.fromkeys(each.name for each in named(statement)):
+            found.setdefault(name, []).append(statement)
+    return found
+
+
+def _loads(assign: Assign, naming: dict[str, list[Simple]]) -> list[Read]:
     """The reads of memory in an assignment, and in those of the temporaries that it copies."""
     read = [n for n in nodes(assign) if isinstance(n, Read)]
-    copied = {n.place.variable for n in read if not n.place.steps} - {assign.target.variable}
-    temporary = (s for s in sure if isinstance(s, Assign) and not s.target.steps)
-    of_copies = [n for s in temporary if s.target.variable in copied for n in nodes(s)]
+    copied = {n.place.variable.name for n in read if not n.place.steps} - {assign.target.variable.name}
+    temporary = (s for name in copied for s in naming.get(name, ()) if isinstance(s, Assign))
+    of_copies = [
+        n for s in temporary if not s.target.steps and s.target.variable.name in copied for n in nodes(s)
+    ]
     return [n for n in (*read, *of_copies) if isinstance(n, Read) and n.place.steps]
 
 
@@ -225,11 +235,6 @@ def _changed_by(call: Call, calls: Calls) -> Iterator[Variable]:
             yield argument.place.variable
 
 
-def _first_use(iteration: Block, variable: Variable) -> Statement | None:
-    """The statement with which each iteration surely begins to use a variable."""
-    return next((s for s in always_run(iteration, completed=True) if names(s, variable)), None)
-
-
 def _leads(load: Read, variable: Variable) -> bool:
     """True if the value of a variable decides what is loaded."""
     inside = (n for subscript in subscripts(load.place) for n in subexpressions(subscript))
@@ -245,14 +250,12 @@ def _tested(loop: Loop) -> list[Read]:
     return list(reads_of(Assume(loop.condition, loop.header)))
 
 
-def _first_read(loop: Loop, iteration: Block, variable: Variable) -> Read | None:
-    """The read with which each iteration surely begins to use a variable."""
+def _first_read(loop: Loop, naming: list[Simple], variable: Variable) -> Read | None:
+    """The read with which each iteration surely begins to use a variable, which these statements name."""
     test = next((read for read in _tested(loop) if read.place.variable == variable), None)
     if test is not None or loop.prologue.statements:
         return test
-    for statement in always_run(iteration, completed=True):
-        if not names(statement, variable):
-            continue
+    for statement in naming:
         uses = list(reads_of(statement))
         if isinstance(statement, Assign) and statement.target.steps:
             uses.append(Read(statement.target))

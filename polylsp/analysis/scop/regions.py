@@ -94,9 +94,9 @@ _SEPARABLE = 4
 
 _MOST_PIECES = 32
 _MOST_CONSTRAINED = 512
-"""Convex pieces of the parameter values that reach a statement outside of loops, and these times the number of
-parameters. Of a function with a hundred early returns there would be thousands; the conditions that lead to
-more are forgotten."""
+"""Convex pieces of the parameter values that reach a statement outside of loops, and these times the number
+of parameters. Of a function with a hundred early returns there would be thousands; the conditions that lead
+to more are forgotten."""
 
 T = TypeVar("T")
 _State = tuple[Environment, str, tuple[Guard, ...], int]
@@ -217,7 +217,7 @@ class _Cutter:
     def attempt(self, work: Callable[[], T], *, last: bool = True) -> T | Exhausted:
         """The outcome of a walk from the state; where it takes too many operations, and there is no other way
         (`last`), of one with less detail. From then on all walks of the function have less, of the conditions
-        under which the code is reached as well. Otherwise the state is as before where there is no outcome."""
+        for being reached as well. Where there is no outcome, the state is otherwise as before."""
         before = self.remembered()
         while True:
             self.state.detail = self.details[0]
