@@ -84,8 +84,9 @@ def analyse(
         else:
             if observe:
                 observe(key, match.group(1), len(answers), len(found))
-            with (_gates() / "analysed").open("a") as log:
-                log.write(f"{'full' if schedules else 'quick'} {match.group(1)}\n")
+            if "FAKE_GATES" in os.environ:
+                with (_gates() / "analysed").open("a") as log:
+                    log.write(f"{'full' if schedules else 'quick'} {match.group(1)}\n")
             _misbehave(re.sub(r"(EDIT|DRAW)_\w+" if schedules else r"(EDIT|DRAW|FULL)_\w+", "", body))
             answer = _answers[key] = _answer(key, match.group(1), body, schedules, budget=False)
         answers[start] = answer
