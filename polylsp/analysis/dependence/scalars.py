@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polylsp.analysis.scop.accesses import with_operator
+from polylsp.analysis.scop.counters import steps_of
 from polylsp.analysis.scop.reductions import reduction_of
 from polylsp.analysis.scop.summaries import Calls
 from polylsp.ir.effects import effects, expressions, nodes, walk
-from polylsp.ir.induction import Step, additive, own_jumps, reads_only, steps
+from polylsp.ir.induction import Step, additive, own_jumps, reads_only
 from polylsp.ir.liveness import Live, address_flow, addresses_in, exposed_in
 from polylsp.ir.must_execute import always_run, evaluated_calls, names, reads_of
 from polylsp.ir.program import (
@@ -98,7 +99,7 @@ def scalars_of(loop: Loop, scop: Scop, after: Live, calls: Calls | None = None) 
     known: set[str] = set()
     obstacle: Rejection | None = None
     local = {s.variable.name for s in walk(loop.body) if isinstance(s, Declare)}
-    changes = steps(loop)
+    changes = steps_of(loop, calls or Calls())
     exposed = exposed_in(loop)
     for variable in _assigned(loop):
         name, shown = variable.name, variable.source_name

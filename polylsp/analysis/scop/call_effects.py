@@ -18,9 +18,9 @@ from polylsp.analysis.scop.paths import (
 from polylsp.analysis.scop.raw_accesses import CallRegion, RawAccess, Region
 from polylsp.analysis.scop.summaries import Calls, Summary, SummaryAccess, as_named_here
 from polylsp.analysis.scop.symbolic_value import ZERO, Poly
-from polylsp.analysis.scop.walk_scope import Scope
+from polylsp.analysis.scop.walk_scope import Scope, unknown_value
 from polylsp.analysis.scop.walk_state import ANYWHERE, At, Base, Member, Opaque, PointerValue, anything
-from polylsp.ir.effects import Effects, counts_iterations
+from polylsp.ir.effects import Effects, counts_iterations, effects
 from polylsp.ir.program import (
     AddressOf,
     Binary,
@@ -37,6 +37,7 @@ from polylsp.ir.program import (
     Read,
     Rejection,
     Select,
+    Statement,
     Struct,
     Type,
     Unary,
@@ -110,6 +111,14 @@ def with_calls(own: Effects, calls: Calls) -> Effects:
     return replace(own, places=(*own.places, *places)) if places else own
 
 
+def changed_by_calls(statement: Statement, calls: Calls) -> dict[str, Variable]:
+    """The integer variables (by unique name) whose addresses a statement passes to functions that may write
+    there."""
+    own = effects(statement)
+    written = (p.variable for call in own.calls for p in _written_by(call, calls, own))
+    return {v.name: v for v in written if isinstance(v.type, Integer)}
+
+
 def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
     """The accesses of one call."""
     summary = scope.calls.of(call)
@@ -136,7 +145,8 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
             single = _single(path, access.subscript, call, summary, scope)
             path, elements, exact = (single, None, exact) if single is not None else (path, elements, False)
         if _is_own_storage(start):
-            _taint(start.base, access.kind, call, region)
+            if access.kind == "write":
+                _overwrite(start.base.variable, _pointer(call, access), call, scope, region)
             if access.kind == "read":
                 object_to_pointer_seen(path, call.site, scope)
             path, elements = _in_variable(path, access, call), None
@@ -197,9 +207,20 @@ def _in_variable(path: Path, access: SummaryAccess, call: Call) -> Path:
     return replace(path, steps=tuple(every if isinstance(s, At) else s for s in steps))
 
 
-def _taint(base: Base, kind: str, call: Call, region: Region) -> None:
-    if kind == "write" and isinstance(base.variable.type, (Integer, Pointer)):
-        text = f"`{base.variable.source_name}` is changed by the call of `{call.function}`"
+def _overwrite(variable: Variable, pointer: Expr, call: Call, scope: Scope, region: Region) -> None:
+    """Forget the value of a variable that a call writes through an address. Where this is not that of the
+    variable in the argument itself, the syntax of loops around does not show that they change it."""
+    shown = any(root == variable for root, _ in _roots(pointer))
+    if isinstance(variable.type, Integer) and shown:
+        place = Place(variable, (), variable.type, call.site)
+        key = ("called", variable.name, call.site)
+        scope.environment[variable.name] = (
+            unknown_value(place, len(scope.frames))
+            if scope.frames
+            else scope.parameters.computed(key, variable.source_name, variable.type)
+        )
+    elif isinstance(variable.type, (Integer, Pointer)):
+        text = f"`{variable.source_name}` is changed by the call of `{call.function}`"
         region.tainted.append(Rejection("pointer-arithmetic", call.site, text))
 
 

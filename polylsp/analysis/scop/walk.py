@@ -81,7 +81,7 @@ class Entered:
 
 def enter_loop(loop: Loop, scope: Scope, declared: Mapping[str, int]) -> Entered:
     """Pushes a frame for `loop`, and sets the state at the start of its body."""
-    changed = changed_variables(loop)
+    changed = changed_variables(loop, scope.calls)
     amounts = amounts_of(loop, scope, changed)
     counter = counter_of(loop, scope, changed, amounts)
     outside = scope.environment
