@@ -102,6 +102,8 @@ def _summarise(function: Function, calls: Calls, detail: Detail) -> Summary | No
     lost = any(frame.obstacles and _pointer_obstacle(frame.obstacles) for frame in region.frames.values())
     if lost or region.lost_pointers or region.tainted:
         return NoSummary(function.name, "it uses a pointer that cannot be followed")
+    if scope.recast:
+        return NoSummary(function.name, "it sees a structure as another one")
     scop = to_scop(region, isl.Set("{ : }"), parameters, Site(0, 0), frozenset())
     conflicts = Conflicts(scop)
     accesses: list[SummaryAccess] = []

@@ -153,6 +153,8 @@ class Accesses:
             self._taint(path, place)
         for sentence in place.variable.assumed if place.steps else ():
             self.scope.assume(Assumption("other", tuple(_NAMED.findall(sentence)), sentence))
+        # A clause would name the object by its type, and not by that of the pointer.
+        update = None if path.recast else update
         made = RawAccess(
             path, kind, place.site, place.type, place.variable, spell_place(place), update=update
         )

@@ -343,7 +343,8 @@ def _path(start: PointerValue, shape: tuple[str, ...]) -> Path:
     rest = shape[1:] if steps else shape
     more = tuple(At(ZERO) if s == "[]" else Member(s[1:]) for s in rest)
     loaded = bool(start.followed)
-    return Path(start.base, (*steps, *more), start.followed, taken=start.taken, loaded=loaded)
+    path = Path(start.base, (*steps, *more), start.followed, taken=start.taken, loaded=loaded)
+    return replace(path, recast=start.recast)
 
 
 def _written_by(call: Call, calls: Calls, own: Effects) -> Iterator[Place]:

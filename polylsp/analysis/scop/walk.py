@@ -26,6 +26,7 @@ from polylsp.analysis.scop.counters import (
     with_index,
 )
 from polylsp.analysis.scop.evaluation import condition_of, value_of
+from polylsp.analysis.scop.objects import seen_in_two_ways
 from polylsp.analysis.scop.paths import Path
 from polylsp.analysis.scop.raw_accesses import LoopEntry, RawAccess, RawStatement, Region
 from polylsp.analysis.scop.reductions import Update, conditional_extremum, reduction_of
@@ -189,6 +190,11 @@ def walk_region(statements: tuple[Statement, ...], scope: Scope) -> Region:
     walker = _Walker(scope, region, Accesses(scope, region))
     for statement in statements:
         walker.run(statement)
+    mixed = seen_in_two_ways(region)
+    if mixed is not None:
+        region.lost_pointers = True
+        for frame in region.frames.values():
+            frame.obstacles.append(mixed)
     return region
 
 
