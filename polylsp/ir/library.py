@@ -75,6 +75,9 @@ that some of them have (a generator's) stays consistent by the library."""
 ALLOCATING = frozenset(("malloc", "calloc"))
 """Functions that keep no order among threads either, and return memory that nothing else names."""
 
+RELEASING = "free"
+"""The function that takes such memory back."""
+
 UNLOCKED_BY = {"omp_set_lock": "omp_unset_lock", "omp_set_nest_lock": "omp_unset_nest_lock"}
 """The functions that wait for a lock, with those that release it."""
 

@@ -21,6 +21,7 @@ from polylsp.analysis.scop.symbolic_value import ZERO, Poly
 from polylsp.analysis.scop.walk_scope import Scope, unknown_value
 from polylsp.analysis.scop.walk_state import ANYWHERE, At, Base, Member, Opaque, PointerValue, anything
 from polylsp.ir.effects import Effects, counts_iterations, effects
+from polylsp.ir.library import ALLOCATING, RELEASING
 from polylsp.ir.program import (
     AddressOf,
     Binary,
@@ -42,6 +43,7 @@ from polylsp.ir.program import (
     Type,
     Unary,
     Variable,
+    stripped,
     subexpressions,
 )
 from polylsp.ir.spelling import spell
@@ -50,11 +52,31 @@ from polylsp.poly.scop import ByCallee, Reached
 
 
 def is_known(call: Call, calls: Calls) -> bool:
-    """True if a call can be modelled: it is pure or passed over, or there is a matching summary."""
+    """True if a call can be modelled: it is pure or passed over, allocates or releases memory, or there is a
+    matching summary."""
     if call.pure or call.reads_memory or call.function in calls.passed_over - calls.refused.keys():
+        return True
+    if manages_memory(call, calls):
         return True
     summary = calls.of(call)
     return summary is not None and len(summary.parameters) == len(call.arguments)
+
+
+def manages_memory(call: Call, calls: Calls) -> bool:
+    """True for a call of the library that allocates memory or releases it."""
+    is_own = call.function in calls.summaries or call.function in calls.refused
+    return not is_own and call.function in ALLOCATING | {RELEASING}
+
+
+def allocates(value: Expr, calls: Calls) -> bool:
+    """True if a value is that of a call which returns memory that nothing else leads to."""
+    call = stripped(value)
+    if not isinstance(call, Call):
+        return False
+    summary = calls.summaries.get(call.function)
+    if summary is not None:
+        return summary.allocates
+    return call.function in ALLOCATING and call.function not in calls.refused
 
 
 def is_quiet(call: Call, calls: Calls) -> bool:
@@ -122,6 +144,8 @@ def changed_by_calls(statement: Statement, calls: Calls) -> dict[str, Variable]:
 def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
     """The accesses of one call."""
     summary = scope.calls.of(call)
+    if manages_memory(call, scope.calls) and call.function not in scope.calls.passed_over:
+        return [] if call.function in ALLOCATING else _released(call, scope)
     if summary is None:
         passed_over = call.function in scope.calls.passed_over
         known = (read for read in _read_through(call, scope) if not isinstance(read, Opaque))
@@ -162,6 +186,23 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
         made.extents = declared_extents(path.base, path.steps, scope)
         found.append(made)
     return found
+
+
+def _released(call: Call, scope: Scope) -> list[RawAccess]:
+    """The access of `free`: no use of the memory may come after it, as after a write of all of it."""
+    pointer = stripped(call.arguments[0])
+    if not isinstance(pointer.type, Pointer):
+        return []
+    start = resolve_pointer(pointer, scope, value_of)
+    if isinstance(start, Opaque):
+        scope.object_to(start)
+        return []
+    path = replace(_path(start, ("[]",)), steps=(*start.steps[:-1], At(anything(call.site))))
+    made = RawAccess(
+        path, "write", pointer.site, pointer.type.to, start.base.variable, spell(pointer), exact=False
+    )
+    made.reached = _by_argument(pointer, path)
+    return [made]
 
 
 def _presume(call: Call, presumed: Presumption, summary: Summary, scope: Scope) -> None:

@@ -132,7 +132,7 @@ def plan_of(
     layouts: tuple[Layout | None, ...] = (None,) * shape.count("[]")
     if _agree(members):
         layouts = tuple(_layout(k, name, members, parameters, parts) for k in range(len(layouts)))
-    scoped = region.declared.get(base.name, 0) if not base.fresh else 0
+    scoped = region.declared.get(base.name, 0)
     scoped = min(scoped, *(len(s.frames) for s, _ in members)) if members else 0
     memory = Memory(
         name,

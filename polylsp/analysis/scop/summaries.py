@@ -63,8 +63,8 @@ class Summary:
     it, or a callee, contains directives that may order threads. `counters` are the integers and pointers with
     static storage that it or a callee names; `keeps`: it may store an address that it is given; `state` as in
     `NoSummary`; `per_thread` are names of thread-local variables that it uses, `sets` those of the library's
-    that it may set; `presumed` are its branches that are presumed not to be taken. Equal keys, equal
-    summaries."""
+    that it may set; `presumed` are its branches that are presumed not to be taken; `allocates`: it
+    returns NULL, or memory that nothing else leads to. Equal keys, equal summaries."""
 
     name: str
     key: str
@@ -80,6 +80,7 @@ class Summary:
     per_thread: tuple[str, ...] = ()
     sets: tuple[str, ...] = ()
     presumed: tuple[Presumption, ...] = ()
+    allocates: bool = False
 
 
 @dataclass(frozen=True, slots=True)
