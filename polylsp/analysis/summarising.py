@@ -250,7 +250,7 @@ def _access(
             return "memory behind pointers"
     else:
         number = -1
-        if memory.pointer is not None:
+        if memory.pointer is not None and not (memory.from_entry and variable.storage == "global"):
             return "a global pointer"
         if memory.follows_pointers:
             return "memory behind pointers"

@@ -12,6 +12,7 @@ from polylsp.analysis.scop.paths import (
     Path,
     is_scalar_storage,
     object_to_pointer_seen,
+    pointer_in,
     reached_by_address,
     resolve_pointer,
 )
@@ -352,6 +353,9 @@ def _by_argument(argument: Expr, path: Path) -> Reached:
 def _start(call: Call, access: SummaryAccess, scope: Scope) -> PointerValue | Opaque:
     if access.parameter < 0:
         variable = as_named_here(access.variable, scope.effects.variables)
+        if isinstance(variable.type, Pointer):
+            # A function with a summary sets no such pointer, so that it has the value that it has here.
+            return pointer_in(variable, call.site, scope)
         return PointerValue(Base(variable.name, variable), ())
     pointer = _pointer(call, access)
     if access.way and pointer is call.arguments[access.parameter]:

@@ -134,9 +134,10 @@ def plan_of(
         layouts = tuple(_layout(k, name, members, parameters, parts) for k in range(len(layouts)))
     scoped = region.declared.get(base.name, 0)
     scoped = min(scoped, *(len(s.frames) for s, _ in members)) if members else 0
+    lent = base.variable.name in parameters.addresses.lent
     memory = Memory(
         name,
-        base.variable,
+        replace(base.variable, escapes=False) if lent else base.variable,
         path,
         first.type,
         scoped + sum(1 if p is None else len(p.strides) for p in layouts),

@@ -57,6 +57,7 @@ from polylsp.ir.program import (
     Rejection,
     Site,
     Statement,
+    Struct,
     Unsupported,
     Variable,
 )
@@ -108,7 +109,7 @@ def cut(function: Function, calls: Calls, live: frozenset[str], budget: Budget) 
     """The nests of a function. One that takes more operations than a piece of the budget has is walked again
     with less detail, then in smaller pieces; the loops that are lost even so are refused."""
     keeping = frozenset(name for name, one in calls.summaries.items() if one.keeps)
-    addresses = Addresses(addresses_held(function, None), keeping)
+    addresses = Addresses(addresses_held(function, None), keeping, _lent(function, calls, keeping))
     parameters = Parameters(addresses=addresses, usual=usual_starts(function.body))
     state = Scope(parameters, {}, effects(), isl.Set("{ [] }"), calls=calls)
     variables = effects(function.body).variables | frozenset(function.parameters)
@@ -116,6 +117,15 @@ def cut(function: Function, calls: Calls, live: frozenset[str], budget: Budget) 
     walker = _Cutter(state, calls, budget, [], {}, {}, live, ordered, led_elsewhere(function.body))
     walker.block(function.body.statements)
     return Cut(tuple(walker.nests), walker.refused, walker.ordered)
+
+
+def _lent(function: Function, calls: Calls, keeping: frozenset[str]) -> frozenset[str]:
+    """The variables of a function whose addresses only go to functions that neither keep nor return them."""
+    own = effects(function.body)
+    returning = {c.function for c in own.calls if isinstance(c.type, (Pointer, Struct))}
+    held = addresses_held(function, calls.summaries.keys() - keeping - returning)
+    inner = (v for v in own.variables if v.storage in ("local", "parameter"))
+    return frozenset(v.name for v in inner if v.escapes and v.name not in held)
 
 
 @dataclass

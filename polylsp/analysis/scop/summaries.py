@@ -25,10 +25,10 @@ from polylsp.ir.verdict import Assumption, ReductionOperator
 @dataclass(frozen=True, slots=True)
 class SummaryAccess:
     """Footprint of one call through its parameter number `parameter`, a pointer or a structure with a pointer
-    in it, or (-1) of the global `variable`: the elements that lie at `region`, isl text `{ [integer
-    arguments] -> [x] }`, along a path of that `shape`, from the pointer to which `way` leads from the
-    parameter (`("[]", ".x")` for `p->x`). `exact`: exactly these, and surely. `update` marks both halves of a
-    reduction of a global. `subscript`: the one element in terms of the parameters, where `region` cannot
+    in it, or (-1) of the global `variable`, or what it points to: the elements that lie at `region`, isl text
+    `{ [integer arguments] -> [x] }`, along a path of that `shape`, from the pointer to which `way` leads from
+    the parameter (`("[]", ".x")` for `p->x`). `exact`: exactly these, and surely. `update` marks both halves
+    of a reduction of a global. `subscript`: the one element in terms of the parameters, where `region` cannot
     express it (`y*m.w + x`). `bytewise`: as characters, whatever the type of the pointer (`memcpy`)."""
 
     parameter: int
