@@ -17,7 +17,7 @@ from polylsp.analysis.scop.obstacles import obstacle, ordered_call
 from polylsp.analysis.scop.regions import start_values
 from polylsp.analysis.scop.summaries import Calls, NoSummary, Summary, SummaryAccess
 from polylsp.analysis.scop.thread_storage import library_variables_set, thread_variables_of
-from polylsp.analysis.scop.untaken import MOST_PRESUMPTIONS, only_reports, without_reports
+from polylsp.analysis.scop.untaken import MOST_PRESUMPTIONS, firm_obstacle, only_reports, without_reports
 from polylsp.analysis.scop.walk import walk_region
 from polylsp.analysis.scop.walk_scope import COARSE, FULL, Detail, Scope
 from polylsp.analysis.scop.walk_state import Parameters
@@ -83,7 +83,8 @@ def _summary(function: Function, calls: Calls) -> Summary | NoSummary:
         if not isinstance(made, Block):
             called = ordered_call(function.body, calls)
             name = "" if called is None else calls.ordered.get(called.function, called.function)
-            return NoSummary(function.name, found.message, None, only_reports(function, calls), name)
+            reason = firm_obstacle(function.body, calls) or found
+            return NoSummary(function.name, reason.message, None, only_reports(function, calls), name)
         function = replace(function, body=made)
     if _sets_global_integers(function):
         return NoSummary(function.name, "it changes a global integer or pointer")

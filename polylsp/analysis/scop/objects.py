@@ -134,10 +134,9 @@ def plan_of(
         layouts = tuple(_layout(k, name, members, parameters, parts) for k in range(len(layouts)))
     scoped = region.declared.get(base.name, 0)
     scoped = min(scoped, *(len(s.frames) for s, _ in members)) if members else 0
-    lent = base.variable.name in parameters.addresses.lent
     memory = Memory(
         name,
-        replace(base.variable, escapes=False) if lent else base.variable,
+        base.variable,
         path,
         first.type,
         scoped + sum(1 if p is None else len(p.strides) for p in layouts),
@@ -153,6 +152,8 @@ def plan_of(
         frozenset(a.variable.name for _, a in members),
         all(_is_promised(a.variable, region) and not a.path.loaded for _, a in members),
         any(a.bytewise or not same_layout(a.type, first.type) for _, a in members),
+        any(a.path.recast for _, a in members),
+        base.variable.name in parameters.addresses.lent,
     )
     return Plan(memory, shape, layouts, parts)
 
@@ -362,4 +363,4 @@ def _is_restrict(memory: Memory) -> bool:
 
 def may_be_led_to(memory: Memory) -> bool:
     """True if a pointer of unknown value may have been set to a variable."""
-    return memory.variable.escapes or memory.variable.storage == "global"
+    return (memory.variable.escapes and not memory.lent) or memory.variable.storage == "global"

@@ -29,7 +29,7 @@ from polylsp.analysis.scop.raw_accesses import LoopEntry
 from polylsp.analysis.scop.reductions import usual_starts
 from polylsp.analysis.scop.summaries import Calls
 from polylsp.analysis.scop.symbolic_value import Poly
-from polylsp.analysis.scop.untaken import computes, without_reports
+from polylsp.analysis.scop.untaken import computes, firm_obstacle, without_reports
 from polylsp.analysis.scop.walk import walk_region
 from polylsp.analysis.scop.walk_scope import COARSE, FULL, Detail, Scope, leads_away, one_of_several
 from polylsp.analysis.scop.walk_state import (
@@ -160,7 +160,7 @@ class _Cutter:
                 if number > last:
                     return
                 if manages or not self.presumed(statement):
-                    self.without(statement, obstacle(statement, self.calls))
+                    self.without(statement, firm_obstacle(statement, self.calls))
                 continue
             more = _assignments([statement])
             # No pointer in memory can be followed in the nest that sets it.
