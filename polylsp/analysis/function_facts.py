@@ -354,7 +354,8 @@ class _Asked:
 
     def verdicts(self, nest: Nest, conflicts: Conflicts) -> dict[int, Verdict]:
         """Verdicts of a nest's loops; one that could not be decided is tried again alone, where the variables
-        of the loops around it are fixed, and those that only statements beside it change."""
+        of the loops around it are fixed, and those that only statements beside it change. What stands in the
+        way there is the closer reason."""
         result: dict[int, Verdict] = {}
         for ordinal in nest.scop.loops:
             if isinstance(result.get(ordinal), (Parallel, Sequential)):
@@ -366,9 +367,11 @@ class _Asked:
             if isinstance(own, Unknown) and _stands_with_others(nest, ordinal):
                 alone = self.alone(nest, ordinal)
                 inner = {} if alone is None else self.verdicts(alone, Conflicts(alone.scop))
-                result.update(
-                    {o: v for o, v in inner.items() if o not in result or not isinstance(v, Unknown)}
-                )
+                obstructed = bool(nest.scop.loops[ordinal].obstacles)
+                for each, found in inner.items():
+                    closer = each == ordinal and obstructed and not _gave_up(found)
+                    if each not in result or not isinstance(found, Unknown) or closer:
+                        result[each] = found
         return result
 
     def verdict(self, nest: Nest, conflicts: Conflicts, ordinal: int) -> Verdict:

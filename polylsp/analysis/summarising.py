@@ -12,21 +12,23 @@ from polylsp.analysis.dependence.conflicts import Conflicts
 from polylsp.analysis.dependence.privatisation import never_exposed
 from polylsp.analysis.directives.callee_state import state_of
 from polylsp.analysis.scop.access_relations import to_scop
-from polylsp.analysis.scop.call_effects import with_calls
+from polylsp.analysis.scop.call_effects import allocates, manages_memory, with_calls
 from polylsp.analysis.scop.obstacles import obstacle, ordered_call
 from polylsp.analysis.scop.regions import start_values
 from polylsp.analysis.scop.summaries import Calls, NoSummary, Summary, SummaryAccess
 from polylsp.analysis.scop.thread_storage import library_variables_set, thread_variables_of
-from polylsp.analysis.scop.untaken import MOST_PRESUMPTIONS, only_reports, without_reports
+from polylsp.analysis.scop.untaken import MOST_PRESUMPTIONS, firm_obstacle, only_reports, without_reports
 from polylsp.analysis.scop.walk import walk_region
 from polylsp.analysis.scop.walk_scope import COARSE, FULL, Detail, Scope
 from polylsp.analysis.scop.walk_state import Parameters
-from polylsp.ir.effects import effects, places_in, walk
+from polylsp.ir.effects import effects, nodes, places_in, walk
 from polylsp.ir.program import (
+    AddressOf,
     Assign,
     Assume,
     Binary,
     Block,
+    Call,
     Cast,
     Constant,
     Expr,
@@ -43,6 +45,7 @@ from polylsp.ir.program import (
     Struct,
     Unary,
     Variable,
+    stripped,
     subexpressions,
 )
 from polylsp.ir.spelling import is_zero
@@ -80,7 +83,8 @@ def _summary(function: Function, calls: Calls) -> Summary | NoSummary:
         if not isinstance(made, Block):
             called = ordered_call(function.body, calls)
             name = "" if called is None else calls.ordered.get(called.function, called.function)
-            return NoSummary(function.name, found.message, None, only_reports(function, calls), name)
+            reason = firm_obstacle(function.body, calls) or found
+            return NoSummary(function.name, reason.message, None, only_reports(function, calls), name)
         function = replace(function, body=made)
     if _sets_global_integers(function):
         return NoSummary(function.name, "it changes a global integer or pointer")
@@ -102,6 +106,8 @@ def _summarise(function: Function, calls: Calls, detail: Detail) -> Summary | No
     lost = any(frame.obstacles and _pointer_obstacle(frame.obstacles) for frame in region.frames.values())
     if lost or region.lost_pointers or region.tainted:
         return NoSummary(function.name, "it uses a pointer that cannot be followed")
+    if scope.recast:
+        return NoSummary(function.name, "it sees a structure as another one")
     scop = to_scop(region, isl.Set("{ : }"), parameters, Site(0, 0), frozenset())
     conflicts = Conflicts(scop)
     accesses: list[SummaryAccess] = []
@@ -128,7 +134,8 @@ def _summarise(function: Function, calls: Calls, detail: Detail) -> Summary | No
     keeps = _stores_pointers(function) or any(s.keeps for s in called)
     counters = _counters(function, called)
     threads = thread_variables_of(function, calls), library_variables_set(function, calls)
-    facts = (accesses, returns, assumptions, directed, counters, keeps, threads, presumed)
+    fresh = _returns_allocation(function, calls)
+    facts = (accesses, returns, assumptions, directed, counters, keeps, threads, presumed, fresh)
     key = blake2b(repr(facts).encode(), digest_size=12).hexdigest()
     return Summary(
         function.name,
@@ -144,6 +151,7 @@ def _summarise(function: Function, calls: Calls, detail: Detail) -> Summary | No
         per_thread=threads[0],
         sets=threads[1],
         presumed=presumed,
+        allocates=fresh,
     )
 
 
@@ -243,7 +251,7 @@ def _access(
             return "memory behind pointers"
     else:
         number = -1
-        if memory.pointer is not None:
+        if memory.pointer is not None and not (memory.from_entry and variable.storage == "global"):
             return "a global pointer"
         if memory.follows_pointers:
             return "memory behind pointers"
@@ -349,6 +357,44 @@ def _region(access: Access, names: tuple[str, ...], plain: bool, passed: int) ->
         exact = not result.involves_dims(isl.dim_type.param, 0, others)
         result = result.project_out(isl.dim_type.param, 0, others)
     return str(result), exact
+
+
+def _returns_allocation(function: Function, calls: Calls) -> bool:
+    """True if a function returns NULL, or memory that it allocated and to which it leaves no other pointer:
+    one in a local variable that is only followed, compared, returned, and released."""
+    returned = [s.value for s in walk(function.body) if isinstance(s, Jump) and s.kind == "return"]
+    if not returned or any(value is None for value in returned):
+        return False
+    found = [stripped(value) for value in returned if value is not None]
+    held = {v.place.variable for v in found if isinstance(v, Read) and not v.place.steps}
+    rest = [v for v in found if not (isinstance(v, Read) and v.place.variable in held and not v.place.steps)]
+    if not all(allocates(v, calls) or isinstance(v, Constant) for v in rest):
+        return False
+    if any(v.storage != "local" or v.escapes or not isinstance(v.type, Pointer) for v in held):
+        return False
+    sources = [s for s in walk(function.body) if isinstance(s, Assign)]
+    set_there = {s.target.variable for s in sources if not s.target.steps and allocates(s.value, calls)}
+    if not (held <= set_there and (held or any(allocates(v, calls) for v in rest))):
+        return False
+    for assign in sources:
+        value = stripped(assign.value)
+        own = not assign.target.steps and assign.target.variable in held
+        fresh = assign.operator is None and (allocates(value, calls) or isinstance(value, Constant))
+        if (own and not fresh) or (isinstance(assign.target.type, Pointer) and _names(assign.value, held)):
+            return False
+    every = (n for s in walk(function.body) for n in nodes(s) if isinstance(n, Call))
+    return not any(
+        _names(argument, held) and not (manages_memory(call, calls) or call.pure)
+        for call in every
+        for argument in call.arguments
+        if isinstance(argument.type, Pointer)
+    )
+
+
+def _names(value: Expr, variables: set[Variable]) -> bool:
+    """True if a value is computed from one of some pointers, rather than from what these lead to."""
+    inside = (n for n in subexpressions(value) if isinstance(n, (Read, AddressOf)))
+    return any(n.place.variable in variables and isinstance(n.type, Pointer) for n in inside)
 
 
 def _returned(function: Function) -> Expr | None:

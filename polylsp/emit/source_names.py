@@ -283,6 +283,8 @@ def why_not_named(subject: Subject, region: Stretch, variable: Variable, accesse
             f"`{name}` leads to its elements by pointers in memory, which a device cannot follow: "
             "put them into one array."
         )
+    if any(a.memory.recast for a in accesses):
+        return f"`{name}` is used as elements of another type than it has: pass a pointer of that type."
     if any(isinstance(a.memory.element, Pointer) for a in accesses):
         return f"`{name}` holds pointers, which lead to memory of the host: use subscripts instead."
     if [v.source_name for v in subject.variables].count(name) != 1:

@@ -42,9 +42,9 @@ class Step:
     in_prologue: bool = False
 
 
-def steps(loop: Loop) -> dict[str, tuple[Step, ...] | None]:
+def steps(loop: Loop, called: frozenset[str] = frozenset()) -> dict[str, tuple[Step, ...] | None]:
     """For each variable (unique name) assigned in the loop: its steps in one round, or `None`
-    where some assignment is conditional or is not an addition."""
+    where some assignment is conditional or is not an addition, or calls change the variable (`called`)."""
     found: dict[str, tuple[Step, ...] | None] = {}
     sure, doubtful_part = _before_continue(loop.body)
     parts = (
@@ -64,7 +64,7 @@ def steps(loop: Loop) -> dict[str, tuple[Step, ...] | None]:
     for statement in walk(loop.body):
         if isinstance(statement, Declare):
             found[statement.variable.name] = None
-    return found
+    return found | dict.fromkeys(called & found.keys())
 
 
 def additive(assign: Assign) -> tuple[Expr, int] | None:

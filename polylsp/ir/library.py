@@ -18,6 +18,7 @@ LibraryEffect = Literal[
     "jump",
     "memory-copy",
     "lock",
+    "thread",
 ]
 
 _C: dict[LibraryEffect, str] = {
@@ -59,6 +60,10 @@ _C: dict[LibraryEffect, str] = {
         "pthread_cond_wait pthread_cond_signal pthread_barrier_wait omp_set_lock omp_unset_lock "
         "omp_test_lock omp_set_nest_lock omp_unset_nest_lock sem_wait sem_post mtx_lock mtx_unlock"
     ),
+    "thread": (
+        "omp_get_thread_num omp_get_num_threads omp_get_max_threads omp_in_parallel omp_get_level "
+        "omp_get_team_num omp_get_num_teams omp_get_team_size omp_is_initial_device pthread_self"
+    ),
 }
 _EFFECTS: dict[str, LibraryEffect] = {name: effect for effect, names in _C.items() for name in names.split()}
 
@@ -74,6 +79,9 @@ that some of them have (a generator's) stays consistent by the library."""
 
 ALLOCATING = frozenset(("malloc", "calloc"))
 """Functions that keep no order among threads either, and return memory that nothing else names."""
+
+RELEASING = "free"
+"""The function that takes such memory back."""
 
 UNLOCKED_BY = {"omp_set_lock": "omp_unset_lock", "omp_set_nest_lock": "omp_unset_nest_lock"}
 """The functions that wait for a lock, with those that release it."""
@@ -253,5 +261,7 @@ def _sentence(name: str, effect: LibraryEffect, language: Literal["C", "Python"]
             return Obstacle(f"`{name}` leaves the loop", "leave it with `break` or a flag")
         case "memory-copy":
             return Obstacle(f"`{name}` is not modelled", "write it as a loop over elements")
+        case "thread":
+            return Obstacle(f"`{name}` depends on the thread that runs it", "call it outside of the loop")
         case "lock":
             return Obstacle(f"`{name}` orders threads", "use a reduction or an atomic update instead")

@@ -97,7 +97,9 @@ class Memory:
     elements each steps over, largest first; `members`: the structures that it is in, by name,
     each with the member; `whole`: all elements of an array whose name gets new ones;
     `via`: the variables through which it is accessed; `promised`: these are all `restrict` pointers of the
-    function; `bytewise`: some accesses are of characters, whatever the type of the pointer.
+    function; `bytewise`: some accesses are of characters, whatever the type of the pointer; `recast`: the
+    variable has a pointer to elements of another type; `lent`: the address of the variable only goes to
+    functions that neither keep nor return it.
     """
 
     name: str
@@ -117,6 +119,8 @@ class Memory:
     via: frozenset[str] = frozenset()
     promised: bool = False
     bytewise: bool = False
+    recast: bool = False
+    lent: bool = False
 
     @property
     def own_subscripts(self) -> int:
@@ -156,10 +160,12 @@ class AddressRead:
 @dataclass(frozen=True, slots=True)
 class Addresses:
     """Escape analysis of a function: `stored` are the unique names of its variables whose addresses it
-    stores, `keeping` the functions that may keep an address that they are given."""
+    stores, `keeping` the functions that may keep an address that they are given, `lent` the variables whose
+    addresses only go to functions that neither keep nor return them."""
 
     stored: frozenset[str] = frozenset()
     keeping: frozenset[str] = frozenset()
+    lent: frozenset[str] = frozenset()
 
 
 Reached = Union[ByCallee, ByAddress, None]

@@ -4,14 +4,15 @@ iterators of inner loops, index temporaries, induction variables.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from polylsp.analysis.scop.accesses import with_operator
-from polylsp.analysis.scop.reductions import reduction_of
+from polylsp.analysis.scop.counters import steps_of
+from polylsp.analysis.scop.reductions import reduction_of, tracked_extremum
 from polylsp.analysis.scop.summaries import Calls
 from polylsp.ir.effects import effects, expressions, nodes, walk
-from polylsp.ir.induction import Step, additive, own_jumps, reads_only, steps
+from polylsp.ir.induction import Step, additive, own_jumps, reads_only
 from polylsp.ir.liveness import Live, address_flow, addresses_in, exposed_in
 from polylsp.ir.must_execute import always_run, evaluated_calls, named, reads_of
 from polylsp.ir.program import (
@@ -38,7 +39,7 @@ from polylsp.ir.program import (
     subexpressions,
     subscripts,
 )
-from polylsp.ir.spelling import spell
+from polylsp.ir.spelling import spell, spell_place
 from polylsp.ir.verdict import Induction
 from polylsp.poly.scop import Scop
 
@@ -53,12 +54,21 @@ class Recurrence:
     read: Site
 
 
+@dataclass(frozen=True, slots=True)
+class Idiom:
+    """A computation of a loop in words: why its iterations depend on each other, and its parallel form."""
+
+    reason: str
+    advice: str
+
+
 @dataclass(frozen=True)
 class LoopScalars:
     """Classification of such variables for running the iterations of a loop in any order. `counters` are only
     added to, so that they are sums; `known` are the unique names of all variables with a closed form in each
     iteration; `after` are the live-out variables of the loop. `outliving` are the unique names of variables
-    whose address the loop stores where later code may find it."""
+    whose address the loop stores where later code may find it; `idioms` name, by the unique names of their
+    variables, computations whose iterations depend on each other and that have a parallel form."""
 
     private: frozenset[str]
     lastprivate: frozenset[str]
@@ -70,6 +80,7 @@ class LoopScalars:
     obstacle: Rejection | None = None
     outliving: frozenset[str] = frozenset()
     recurrence: Recurrence | None = None
+    idioms: Mapping[str, Idiom] = field(default_factory=dict[str, "Idiom"])
 
     @property
     def closed(self) -> frozenset[str]:
@@ -97,7 +108,7 @@ def scalars_of(loop: Loop, scop: Scop, after: Live, calls: Calls | None = None) 
     known: set[str] = set()
     obstacle: Rejection | None = None
     local = {s.variable.name for s in walk(loop.body) if isinstance(s, Declare)}
-    changes = steps(loop)
+    changes = steps_of(loop, calls or Calls())
     exposed = exposed_in(loop)
     for variable in _assigned(loop):
         name, shown = variable.name, variable.source_name
@@ -132,7 +143,36 @@ def scalars_of(loop: Loop, scop: Scop, after: Live, calls: Calls | None = None) 
         obstacle,
         _outliving(loop, scop.addresses.keeping, after),
         next(recurrences(loop, calls or Calls()), None),
+        dict(_idioms(loop)),
     )
+
+
+def _idioms(loop: Loop) -> Iterator[tuple[str, Idiom]]:
+    """The positions of extrema and the compactions in a loop, by the variables that they change."""
+    counted = set[str]()
+    for choice in (s for s in walk(loop.body) if isinstance(s, If)):
+        found = tracked_extremum(choice)
+        if found is not None:
+            names = " and ".join(f"`{v.source_name}`" for v in found.variables)
+            verb = "follow" if len(found.variables) > 1 else "follows"
+            reason = (
+                f"{names} {verb} the {found.kind} `{found.candidate}` so far, with which others are compared"
+            )
+            operator = "max" if found.kind == "largest" else "min"
+            advice = f"find the value by a `{operator}` reduction, and its position in a second loop"
+            yield from ((v.name, Idiom(reason, advice)) for v in found.variables)
+        inside = (s for block in (choice.then, choice.otherwise) for s in walk(block))
+        changes = (s for s in inside if isinstance(s, Assign) and not s.target.steps)
+        counted |= {s.target.variable.name for s in changes if additive(s) is not None}
+    for write in (s for s in walk(loop.body) if isinstance(s, Assign) and s.target.steps):
+        inside = (n for e in subscripts(write.target) for n in subexpressions(e))
+        used = (n.place.variable for n in inside if isinstance(n, Read) and not n.place.steps)
+        place = next((v for v in used if v.name in counted), None)
+        if place is not None:
+            name, count = spell_place(write.target), place.source_name
+            reason = f"`{name}` is the next free place, and how many are filled depends on data"
+            advice = f"count first: a prefix sum of the conditions gives each iteration its `{count}`"
+            yield from ((v.name, Idiom(reason, advice)) for v in (write.target.variable, place))
 
 
 def recurrences(loop: Loop, calls: Calls) -> Iterator[Recurrence]:

@@ -5,7 +5,7 @@ assumptions behind all this.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 import islpy as isl
@@ -58,7 +58,7 @@ def verdict(conflicts: Conflicts, ordinal: int, scalars: LoopScalars) -> Verdict
         if memory.variable.name in scalars.known and not memory.shape:
             continue
         _classify(conflicts, memory, ordinal, scalars, found)
-    obstructed = _obstructed(conflicts, ordinal, found.obstacles) if found.obstacles else None
+    obstructed = _obstructed(conflicts, ordinal, found.obstacles, scalars) if found.obstacles else None
     separated = _separated(conflicts, found, ordinal) if obstructed is not None else ()
     if separated:
         obstructed = None
@@ -340,7 +340,9 @@ def _added_up_in_callee(access: Access, update: ReductionOperator) -> Rejection:
     return Rejection("callee-state", access.site, text, advice)
 
 
-def _obstructed(conflicts: Conflicts, ordinal: int, obstacles: list[Conflict]) -> Verdict:
+def _obstructed(
+    conflicts: Conflicts, ordinal: int, obstacles: list[Conflict], scalars: LoopScalars
+) -> Verdict:
     proven = _proven(conflicts, [c for c in obstacles if c.certain], ordinal)
     carried = tuple(dependence(conflicts, c, ordinal) for c in _most_telling(obstacles))
     shown = None if proven is None else witness(conflicts, proven, ordinal)
@@ -348,7 +350,12 @@ def _obstructed(conflicts: Conflicts, ordinal: int, obstacles: list[Conflict]) -
         modelled = len(obstacles) < _MOST and not conflicts.strays(ordinal)
         former = former_reads(conflicts, obstacles, ordinal) if modelled else ()
         return Sequential(shown, carried, former)
-    return Unknown(_doubt(conflicts, obstacles[0]), _would_help(conflicts, obstacles, ordinal), carried)
+    idioms = (scalars.idioms.get(c.source.memory.variable.name) for c in obstacles)
+    idiom = next((each for each in idioms if each is not None), None)
+    doubt = _doubt(conflicts, obstacles[0])
+    if idiom is not None:
+        doubt = replace(doubt, message=idiom.reason, advice=idiom.advice)
+    return Unknown(doubt, _would_help(conflicts, obstacles, ordinal), carried)
 
 
 def _separated(conflicts: Conflicts, found: _Findings, ordinal: int) -> tuple[Assumption, ...]:

@@ -255,7 +255,7 @@ def _spread(
     total = start.dim(isl.dim_type.out)
     layouts = plan.layouts[len(plan.layouts) - rank :]
     if None in layouts or (rank > 1 and any(p is None or len(p.strides) > 1 for p in layouts)):
-        return _anywhere(start), False
+        return _anywhere(start, plan.memory.scoped), False
     count = len(region.arguments)
     values = [
         notation.equals(f"a{k}", v)
@@ -273,12 +273,14 @@ def _spread(
     start = start.align_params(offsets.get_space())
     touched = offsets.align_params(start.get_space()).sum(start)
     if rank == 1 and not _in_row(touched, raw, layouts[0], parameters):
-        return _anywhere(start), False
+        return _anywhere(start, plan.memory.scoped), False
     return touched, len(values) == count or not needed
 
 
-def _anywhere(relation: isl.Map) -> isl.Map:
-    return relation.drop_constraints_involving_dims(isl.dim_type.out, 0, relation.dim(isl.dim_type.out))
+def _anywhere(relation: isl.Map, scoped: int) -> isl.Map:
+    """All elements of an object, which is another one for each value of its `scoped` dimensions."""
+    rest = relation.dim(isl.dim_type.out) - scoped
+    return relation.drop_constraints_involving_dims(isl.dim_type.out, scoped, rest)
 
 
 def _in_row(touched: isl.Map, raw: RawStatement, layout: Layout | None, parameters: Parameters) -> bool:

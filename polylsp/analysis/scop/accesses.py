@@ -13,7 +13,7 @@ from typing import Literal
 
 import islpy as isl
 
-from polylsp.analysis.scop.call_effects import call_accesses
+from polylsp.analysis.scop.call_effects import allocates, call_accesses
 from polylsp.analysis.scop.evaluation import condition_of, declared_extents, value_of
 from polylsp.analysis.scop.paths import (
     Path,
@@ -23,9 +23,10 @@ from polylsp.analysis.scop.paths import (
     resolve,
 )
 from polylsp.analysis.scop.raw_accesses import RawAccess, Region
+from polylsp.analysis.scop.summaries import Calls
 from polylsp.analysis.scop.symbolic_value import ZERO, Compare, NotAffineError, condition_cases
 from polylsp.analysis.scop.walk_scope import Scope, may_alias_types, pointers_followed
-from polylsp.analysis.scop.walk_state import At, Base, Member, Opaque, PointerValue
+from polylsp.analysis.scop.walk_state import At, Base, Member, Opaque, PointerValue, anything
 from polylsp.ir.program import (
     AddressOf,
     Assign,
@@ -43,6 +44,7 @@ from polylsp.ir.program import (
     Rejection,
     Select,
     Unary,
+    stripped,
     subexpressions,
     subscripts,
 )
@@ -153,6 +155,8 @@ class Accesses:
             self._taint(path, place)
         for sentence in place.variable.assumed if place.steps else ():
             self.scope.assume(Assumption("other", tuple(_NAMED.findall(sentence)), sentence))
+        # A clause would name the object by its type, and not by that of the pointer.
+        update = None if path.recast else update
         made = RawAccess(
             path, kind, place.site, place.type, place.variable, spell_place(place), update=update
         )
@@ -305,13 +309,19 @@ def with_operator(assign: Assign) -> Expr:
     return whole if assign.value.type == assign.target.type else Cast(whole, assign.target.type, assign.site)
 
 
-def allocation(assign: Assign) -> PointerValue | None:
+def allocation(assign: Assign, calls: Calls) -> PointerValue | None:
     """Target of a pointer after `p = malloc(…)`: memory that no other path leads to."""
-    variable, source = assign.target.variable, assign.value
-    while isinstance(source, Cast):
-        source = source.operand
+    variable, source = assign.target.variable, stripped(assign.value)
     if assign.target.steps or not isinstance(variable.type, Pointer) or not isinstance(source, Call):
         return None
-    if source.function not in _ALLOCATORS:
+    if not (source.function in _ALLOCATORS or allocates(source, calls)):
         return None
     return PointerValue(Base(f"{variable.name}:{assign.site.first}", variable, fresh=True), (At(ZERO),))
+
+
+def filled(allocated: PointerValue, assign: Assign) -> RawAccess:
+    """The contents that memory has from its allocation on, as a write of all of it: no use comes before."""
+    variable = assign.target.variable
+    element = variable.type.to if isinstance(variable.type, Pointer) else variable.type
+    path = Path(allocated.base, (At(anything(assign.site)),))
+    return RawAccess(path, "write", assign.site, element, variable, variable.source_name, exact=False)

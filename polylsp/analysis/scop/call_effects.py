@@ -12,15 +12,17 @@ from polylsp.analysis.scop.paths import (
     Path,
     is_scalar_storage,
     object_to_pointer_seen,
+    pointer_in,
     reached_by_address,
     resolve_pointer,
 )
 from polylsp.analysis.scop.raw_accesses import CallRegion, RawAccess, Region
 from polylsp.analysis.scop.summaries import Calls, Summary, SummaryAccess, as_named_here
 from polylsp.analysis.scop.symbolic_value import ZERO, Poly
-from polylsp.analysis.scop.walk_scope import Scope
+from polylsp.analysis.scop.walk_scope import Scope, unknown_value
 from polylsp.analysis.scop.walk_state import ANYWHERE, At, Base, Member, Opaque, PointerValue, anything
-from polylsp.ir.effects import Effects, counts_iterations
+from polylsp.ir.effects import Effects, counts_iterations, effects
+from polylsp.ir.library import ALLOCATING, RELEASING
 from polylsp.ir.program import (
     AddressOf,
     Binary,
@@ -37,10 +39,12 @@ from polylsp.ir.program import (
     Read,
     Rejection,
     Select,
+    Statement,
     Struct,
     Type,
     Unary,
     Variable,
+    stripped,
     subexpressions,
 )
 from polylsp.ir.spelling import spell
@@ -49,11 +53,31 @@ from polylsp.poly.scop import ByCallee, Reached
 
 
 def is_known(call: Call, calls: Calls) -> bool:
-    """True if a call can be modelled: it is pure or passed over, or there is a matching summary."""
+    """True if a call can be modelled: it is pure or passed over, allocates or releases memory, or there is a
+    matching summary."""
     if call.pure or call.reads_memory or call.function in calls.passed_over - calls.refused.keys():
+        return True
+    if manages_memory(call, calls):
         return True
     summary = calls.of(call)
     return summary is not None and len(summary.parameters) == len(call.arguments)
+
+
+def manages_memory(call: Call, calls: Calls) -> bool:
+    """True for a call of the library that allocates memory or releases it."""
+    is_own = call.function in calls.summaries or call.function in calls.refused
+    return not is_own and call.function in ALLOCATING | {RELEASING}
+
+
+def allocates(value: Expr, calls: Calls) -> bool:
+    """True if a value is that of a call which returns memory that nothing else leads to."""
+    call = stripped(value)
+    if not isinstance(call, Call):
+        return False
+    summary = calls.summaries.get(call.function)
+    if summary is not None:
+        return summary.allocates
+    return call.function in ALLOCATING and call.function not in calls.refused
 
 
 def is_quiet(call: Call, calls: Calls) -> bool:
@@ -110,9 +134,19 @@ def with_calls(own: Effects, calls: Calls) -> Effects:
     return replace(own, places=(*own.places, *places)) if places else own
 
 
+def changed_by_calls(statement: Statement, calls: Calls) -> dict[str, Variable]:
+    """The integer variables (by unique name) whose addresses a statement passes to functions that may write
+    there."""
+    own = effects(statement)
+    written = (p.variable for call in own.calls for p in _written_by(call, calls, own))
+    return {v.name: v for v in written if isinstance(v.type, Integer)}
+
+
 def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
     """The accesses of one call."""
     summary = scope.calls.of(call)
+    if manages_memory(call, scope.calls) and call.function not in scope.calls.passed_over:
+        return [] if call.function in ALLOCATING else _released(call, scope)
     if summary is None:
         passed_over = call.function in scope.calls.passed_over
         known = (read for read in _read_through(call, scope) if not isinstance(read, Opaque))
@@ -136,7 +170,8 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
             single = _single(path, access.subscript, call, summary, scope)
             path, elements, exact = (single, None, exact) if single is not None else (path, elements, False)
         if _is_own_storage(start):
-            _taint(start.base, access.kind, call, region)
+            if access.kind == "write":
+                _overwrite(start.base.variable, _pointer(call, access), call, scope, region)
             if access.kind == "read":
                 object_to_pointer_seen(path, call.site, scope)
             path, elements = _in_variable(path, access, call), None
@@ -152,6 +187,23 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
         made.extents = declared_extents(path.base, path.steps, scope)
         found.append(made)
     return found
+
+
+def _released(call: Call, scope: Scope) -> list[RawAccess]:
+    """The access of `free`: no use of the memory may come after it, as after a write of all of it."""
+    pointer = stripped(call.arguments[0])
+    if not isinstance(pointer.type, Pointer):
+        return []
+    start = resolve_pointer(pointer, scope, value_of)
+    if isinstance(start, Opaque):
+        scope.object_to(start)
+        return []
+    path = replace(_path(start, ("[]",)), steps=(*start.steps[:-1], At(anything(call.site))))
+    made = RawAccess(
+        path, "write", pointer.site, pointer.type.to, start.base.variable, spell(pointer), exact=False
+    )
+    made.reached = _by_argument(pointer, path)
+    return [made]
 
 
 def _presume(call: Call, presumed: Presumption, summary: Summary, scope: Scope) -> None:
@@ -197,9 +249,20 @@ def _in_variable(path: Path, access: SummaryAccess, call: Call) -> Path:
     return replace(path, steps=tuple(every if isinstance(s, At) else s for s in steps))
 
 
-def _taint(base: Base, kind: str, call: Call, region: Region) -> None:
-    if kind == "write" and isinstance(base.variable.type, (Integer, Pointer)):
-        text = f"`{base.variable.source_name}` is changed by the call of `{call.function}`"
+def _overwrite(variable: Variable, pointer: Expr, call: Call, scope: Scope, region: Region) -> None:
+    """Forget the value of a variable that a call writes through an address. Where this is not that of the
+    variable in the argument itself, the syntax of loops around does not show that they change it."""
+    shown = any(root == variable for root, _ in _roots(pointer))
+    if isinstance(variable.type, Integer) and shown:
+        place = Place(variable, (), variable.type, call.site)
+        key = ("called", variable.name, call.site)
+        scope.environment[variable.name] = (
+            unknown_value(place, len(scope.frames))
+            if scope.frames
+            else scope.parameters.computed(key, variable.source_name, variable.type)
+        )
+    elif isinstance(variable.type, (Integer, Pointer)):
+        text = f"`{variable.source_name}` is changed by the call of `{call.function}`"
         region.tainted.append(Rejection("pointer-arithmetic", call.site, text))
 
 
@@ -290,6 +353,9 @@ def _by_argument(argument: Expr, path: Path) -> Reached:
 def _start(call: Call, access: SummaryAccess, scope: Scope) -> PointerValue | Opaque:
     if access.parameter < 0:
         variable = as_named_here(access.variable, scope.effects.variables)
+        if isinstance(variable.type, Pointer):
+            # A function with a summary sets no such pointer, so that it has the value that it has here.
+            return pointer_in(variable, call.site, scope)
         return PointerValue(Base(variable.name, variable), ())
     pointer = _pointer(call, access)
     if access.way and pointer is call.arguments[access.parameter]:
@@ -322,7 +388,8 @@ def _path(start: PointerValue, shape: tuple[str, ...]) -> Path:
     rest = shape[1:] if steps else shape
     more = tuple(At(ZERO) if s == "[]" else Member(s[1:]) for s in rest)
     loaded = bool(start.followed)
-    return Path(start.base, (*steps, *more), start.followed, taken=start.taken, loaded=loaded)
+    path = Path(start.base, (*steps, *more), start.followed, taken=start.taken, loaded=loaded)
+    return replace(path, recast=start.recast)
 
 
 def _written_by(call: Call, calls: Calls, own: Effects) -> Iterator[Place]:

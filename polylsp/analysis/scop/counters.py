@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from polylsp.analysis.scop.call_effects import changed_by_calls
 from polylsp.analysis.scop.evaluation import value_of
+from polylsp.analysis.scop.summaries import Calls
 from polylsp.analysis.scop.symbolic_value import ZERO, Poly, extremum, is_affine
 from polylsp.analysis.scop.walk_scope import Scope
 from polylsp.analysis.scop.walk_state import At, Opaque, PointerValue, Value
@@ -38,14 +40,20 @@ class Counter:
     early: int
 
 
-def changed_variables(loop: Loop) -> dict[str, Variable]:
-    """The integer and pointer variables that the loop assigns, by unique name."""
+def changed_variables(loop: Loop, calls: Calls) -> dict[str, Variable]:
+    """The integer and pointer variables that the loop or functions called in it assign, by unique name."""
     found = {
         s.target.variable.name: s.target.variable
         for s in walk(loop)
         if isinstance(s, Assign) and not s.target.steps
     }
+    found |= changed_by_calls(loop, calls)
     return {n: v for n, v in found.items() if isinstance(v.type, (Integer, Pointer))}
+
+
+def steps_of(loop: Loop, calls: Calls) -> dict[str, tuple[Step, ...] | None]:
+    """The steps of the variables of a loop; none of those that functions called in it change."""
+    return steps(loop, frozenset(changed_by_calls(loop, calls)))
 
 
 def amounts_of(loop: Loop, scope: Scope, changed: Mapping[str, Variable]) -> dict[str, tuple[Poly, Poly]]:
@@ -56,7 +64,7 @@ def amounts_of(loop: Loop, scope: Scope, changed: Mapping[str, Variable]) -> dic
     for name, variable in changed.items():
         scope.environment[name] = varying(variable, len(scope.frames) + 1, loop.site)
     result: dict[str, tuple[Poly, Poly]] = {}
-    for name, parts in steps(loop).items():
+    for name, parts in steps_of(loop, scope.calls).items():
         if parts is None or name not in changed:
             continue
         amounts = [(p, amount_of(p, scope)) for p in parts]
@@ -90,7 +98,7 @@ def _trips(loop: Loop, start: object, scope: Scope) -> Poly | None:
     if loop.post_test or loop.prologue.statements or any(own_jumps(loop.body)):
         return None
     variable = condition.left.place.variable
-    found = steps(loop).get(variable.name)
+    found = steps_of(loop, scope.calls).get(variable.name)
     if not found or len(found) != 1:
         return None
     step = amount_of(found[0], scope)

@@ -21,12 +21,12 @@ from polylsp.analysis.scop.delinearisation import (
     layout_of,
     rows_meet,
 )
-from polylsp.analysis.scop.paths import path_text
+from polylsp.analysis.scop.paths import path_text, same_layout
 from polylsp.analysis.scop.raw_accesses import RawAccess, RawStatement, Region
 from polylsp.analysis.scop.symbolic_value import ZERO, AllOf, Compare, Poly, Symbol, is_affine
 from polylsp.analysis.scop.walk_scope import may_alias_types, set_of
 from polylsp.analysis.scop.walk_state import At, Base, Member, Parameters, anything, readable
-from polylsp.ir.program import Array, OtherType, Pointer, Struct, Variable
+from polylsp.ir.program import Array, OtherType, Pointer, Rejection, Struct, Variable
 from polylsp.ir.verdict import Assumption
 from polylsp.poly.scop import BoundCondition, Memory, Polynomial
 
@@ -57,6 +57,27 @@ def grouped(region: Region) -> dict[Key, Members]:
             groups.setdefault(key_of(access), []).append((statement, access))
     # What pointers in memory lead to has the name before the pointers themselves.
     return dict(sorted(groups.items(), key=lambda each: isinstance(each[1][0][1].type, Pointer)))
+
+
+def seen_in_two_ways(region: Region) -> Rejection | None:
+    """Rejection of a nest that reaches one object as structures of two types, or as numbers too, so that
+    parts with different names may share memory; `None` if there is no such object. Calls do not name the
+    types of the structures that they access."""
+    types: dict[Key, set[str]] = defaultdict(set)
+    every = [a for s in region.statements for a in s.accesses]
+    recast = any(a.path.recast for a in every)
+    for access in every:
+        path = access.path
+        seen = [(n, s.of) for n, s in enumerate(path.steps) if isinstance(s, Member)]
+        if not isinstance(access.type, (Struct, OtherType)):
+            seen.append((len(path.steps), "number"))
+        for number, name in seen:
+            known = types[path.base.name, path.shape[:number]]
+            known |= {name} if name or recast else set()
+            if len(known) > 1:
+                text = f"`{path_text(path.base, path.shape[:number])}` is used as values of two types"
+                return Rejection("may-alias", access.site, text, "use one type for the memory")
+    return None
 
 
 def _parts(access: RawAccess, known: dict[tuple[str, ...], int]) -> list[RawAccess]:
@@ -111,7 +132,7 @@ def plan_of(
     layouts: tuple[Layout | None, ...] = (None,) * shape.count("[]")
     if _agree(members):
         layouts = tuple(_layout(k, name, members, parameters, parts) for k in range(len(layouts)))
-    scoped = region.declared.get(base.name, 0) if not base.fresh else 0
+    scoped = region.declared.get(base.name, 0)
     scoped = min(scoped, *(len(s.frames) for s, _ in members)) if members else 0
     memory = Memory(
         name,
@@ -130,7 +151,9 @@ def plan_of(
         _whole(name, base, members, layouts, parameters) if base.variable.remade and not scoped else None,
         frozenset(a.variable.name for _, a in members),
         all(_is_promised(a.variable, region) and not a.path.loaded for _, a in members),
-        any(a.bytewise for _, a in members),
+        any(a.bytewise or not same_layout(a.type, first.type) for _, a in members),
+        any(a.path.recast for _, a in members),
+        base.variable.name in parameters.addresses.lent,
     )
     return Plan(memory, shape, layouts, parts)
 
@@ -340,4 +363,4 @@ def _is_restrict(memory: Memory) -> bool:
 
 def may_be_led_to(memory: Memory) -> bool:
     """True if a pointer of unknown value may have been set to a variable."""
-    return memory.variable.escapes or memory.variable.storage == "global"
+    return (memory.variable.escapes and not memory.lent) or memory.variable.storage == "global"

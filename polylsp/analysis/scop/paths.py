@@ -42,7 +42,7 @@ class Path:
     """Memory: steps from a base. `followed` are the numbers of the steps that follow a pointer found in
     memory, apart from the base's; `loose`: a pointer to a first row may go on beyond it; `taken` is that of
     the pointer that leads there, `None` where the variable is named; `loaded`: the way to the place, from the
-    variable that it begins with, follows a pointer in memory."""
+    variable that it begins with, follows a pointer in memory; `recast`: through a pointer to another type."""
 
     base: Base
     steps: tuple[At | Member, ...]
@@ -50,6 +50,7 @@ class Path:
     loose: bool = False
     taken: frozenset[int] | None = field(default=None, compare=False)
     loaded: bool = field(default=False, compare=False)
+    recast: bool = field(default=False, compare=False)
 
     @property
     def shape(self) -> tuple[str, ...]:
@@ -112,7 +113,8 @@ def resolve(place: Place, scope: Scope, value_of: ValueOf) -> Path | Opaque:
     if is_scalar_storage(base) and steps and steps[0] == At(ZERO):
         del steps[0]
     taken = None if pointer is None else pointer.taken
-    return Path(base, tuple(steps), frozenset(followed), loose, taken, loaded)
+    recast = pointer is not None and pointer.recast
+    return Path(base, tuple(steps), frozenset(followed), loose, taken, loaded, recast)
 
 
 def _element(step: Index, scope: Scope, value_of: ValueOf) -> Value:
@@ -143,7 +145,7 @@ def resolve_pointer(expression: Expr, scope: Scope, value_of: ValueOf) -> Pointe
             ends_in_element = bool(path.steps) and isinstance(path.steps[-1], At)
             steps = path.steps if ends_in_element else (*path.steps, At(ZERO))
             taken = loops_around(scope) if path.taken is None else path.taken
-            return PointerValue(path.base, steps, path.followed, taken)
+            return PointerValue(path.base, steps, path.followed, taken, path.recast)
         case Read(place) if not place.steps:
             return pointer_in(place.variable, place.site, scope)
         case Read(place):
@@ -154,8 +156,7 @@ def resolve_pointer(expression: Expr, scope: Scope, value_of: ValueOf) -> Pointe
             return _moved(right, left, 1, scope, value_of)
         case Cast(operand, Pointer(to)) if isinstance(operand.type, Pointer):
             inner = resolve_pointer(operand, scope, value_of)
-            same = _same_layout(operand.type.to, to) or _from_void(inner, operand.type.to, to)
-            return inner if same else _another_view(expression.site)
+            return _seen_as(inner, operand.type.to, to, expression.site, scope)
         case Select(_, then, otherwise):
             first, second = (resolve_pointer(each, scope, value_of) for each in (then, otherwise))
             either = either_pointer(None, "pointer", first, second, expression.site, scope)
@@ -341,7 +342,8 @@ def _loaded(place: Place, scope: Scope, value_of: ValueOf) -> PointerValue | Opa
         return path
     if is_written(place, scope) or sets_pointers(scope.effects):
         return _reinterpreted(place.site, place.variable, scope)
-    return PointerValue(path.base, (*path.steps, At(ZERO)), path.followed | {len(path.steps)})
+    followed = path.followed | {len(path.steps)}
+    return PointerValue(path.base, (*path.steps, At(ZERO)), followed, recast=path.recast)
 
 
 def _moved(pointer: Expr, offset: Expr, sign: int, scope: Scope, value_of: ValueOf) -> PointerValue | Opaque:
@@ -369,14 +371,33 @@ def _is_pointer_like(variable: Variable) -> bool:
     return isinstance(variable.type, Array) and variable.storage == "parameter"
 
 
-def _from_void(pointer: PointerValue | Opaque, old: Type, new: Type) -> bool:
-    """True for a `void *` at its very start, converted to its actual type."""
-    if isinstance(pointer, Opaque):
-        return True
-    return (isinstance(old, OtherType) or isinstance(new, OtherType)) and pointer.steps[-1] == At(ZERO)
+def _seen_as(
+    pointer: PointerValue | Opaque, old: Type, new: Type, site: Site, scope: Scope
+) -> PointerValue | Opaque:
+    """The target of a pointer that is converted to a pointer to another type: the same object, where the
+    pointer leads to its start. Further on, its elements are others."""
+    if isinstance(pointer, Opaque) or same_layout(old, new):
+        return pointer
+    at_start = pointer.steps[-1] == At(ZERO)
+    if isinstance(old, OtherType) or isinstance(new, OtherType):
+        if at_start:
+            return pointer
+    elif any(isinstance(each, Array) or _is_union(each) for each in (old, new)):
+        return _another_view(site)
+    declared = isinstance(pointer.base.variable.type, Array) and not pointer.base.fresh
+    if declared or is_scalar_storage(pointer.base):
+        # Its dimensions count elements of the declared type.
+        return _another_view(site)
+    if isinstance(old, Struct) or isinstance(new, Struct):
+        scope.recast = True
+    if at_start:
+        return replace(pointer, recast=True)
+    text = "which element this is depends on the sizes of two types"
+    element = Opaque(len(scope.frames), Rejection("may-alias", site, text, "use one type for the memory"))
+    return replace(pointer, steps=(*pointer.steps[:-1], At(element)), recast=True)
 
 
-def _same_layout(left: Type, right: Type) -> bool:
+def same_layout(left: Type, right: Type) -> bool:
     """True if stepping through the two types counts the same elements."""
     if left == right:
         return True

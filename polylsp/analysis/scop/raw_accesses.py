@@ -84,7 +84,7 @@ class LoopEntry:
 
 @dataclass
 class Region:
-    """The outcome of a walk. `declared` maps variables to the number of loops around their
+    """The outcome of a walk. `declared` maps variables, and allocations, to the number of loops around their
     scope; `lost_pointers`: something was accessed through a pointer that could not be followed;
     `tainted`: why none of it can be decided; `address_reads`: uses of pointers to variables."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Literal
 
 from polylsp.analysis.scop.accesses import may_trap
 from polylsp.ir.effects import walk
@@ -31,8 +32,10 @@ from polylsp.ir.program import (
     Type,
     Unary,
     Unsupported,
+    Variable,
     stripped,
     subexpressions,
+    subscripts,
 )
 from polylsp.ir.spelling import spell, spell_place
 from polylsp.ir.verdict import Assumption, ReductionOperator
@@ -114,6 +117,39 @@ def conditional_extremum(statement: If, quiet: Quiet) -> tuple[Assign, Update] |
     stored = assign.value, _path(assign.value, assign.target.type)
     operator = _picks(stripped(statement.condition), assign, *stored, quiet)
     return None if operator is None else (assign, _update(operator, assign, ()))
+
+
+@dataclass(frozen=True, slots=True)
+class TrackedExtremum:
+    """A choice that remembers the largest or smallest `candidate` so far, and what belongs to it, in some
+    scalars."""
+
+    variables: tuple[Variable, ...]
+    kind: Literal["largest", "smallest"]
+    candidate: str
+
+
+def tracked_extremum(statement: If) -> TrackedExtremum | None:
+    """`if (a[i] > m) { m = a[i]; k = i; }`, `if (a[i] > a[k]) k = i;` and their mirror images."""
+    condition = stripped(statement.condition)
+    stored = [s for s in statement.then.statements if isinstance(s, Assign) and not s.target.steps]
+    plain = len(stored) == len(statement.then.statements) > 0 and not statement.otherwise.statements
+    if not plain or not isinstance(condition, Binary) or condition.operator not in ("<", "<=", ">", ">="):
+        return None
+    assigned = {s.target.variable: s.value for s in stored}
+    for own, other, is_larger in (
+        (stripped(condition.right), stripped(condition.left), condition.operator in (">", ">=")),
+        (stripped(condition.left), stripped(condition.right), condition.operator in ("<", "<=")),
+    ):
+        if not isinstance(own, Read):
+            continue
+        value = assigned.get(own.place.variable) if not own.place.steps else None
+        inside = (n for e in subscripts(own.place) for n in subexpressions(e) if isinstance(n, Read))
+        follows = own.place.steps and any(n.place.variable in assigned for n in inside)
+        if follows or (value is not None and len(stored) > 1 and same_value(stripped(value), other)):
+            variables = tuple(s.target.variable for s in stored)
+            return TrackedExtremum(variables, "largest" if is_larger else "smallest", spell(other))
+    return None
 
 
 def usual_starts(*body: Statement) -> frozenset[str]:

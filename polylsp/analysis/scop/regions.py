@@ -14,7 +14,7 @@ import islpy as isl
 
 from polylsp.analysis.scop.access_relations import to_scop
 from polylsp.analysis.scop.accesses import allocation, split
-from polylsp.analysis.scop.call_effects import with_calls
+from polylsp.analysis.scop.call_effects import allocates, manages_memory, with_calls
 from polylsp.analysis.scop.evaluation import entry_value
 from polylsp.analysis.scop.obstacles import (
     flat,
@@ -29,7 +29,7 @@ from polylsp.analysis.scop.raw_accesses import LoopEntry
 from polylsp.analysis.scop.reductions import usual_starts
 from polylsp.analysis.scop.summaries import Calls
 from polylsp.analysis.scop.symbolic_value import Poly
-from polylsp.analysis.scop.untaken import computes, without_reports
+from polylsp.analysis.scop.untaken import computes, firm_obstacle, without_reports
 from polylsp.analysis.scop.walk import walk_region
 from polylsp.analysis.scop.walk_scope import COARSE, FULL, Detail, Scope, leads_away, one_of_several
 from polylsp.analysis.scop.walk_state import (
@@ -42,11 +42,12 @@ from polylsp.analysis.scop.walk_state import (
     PointerValue,
     Value,
 )
-from polylsp.ir.effects import Effects, effects, walk
+from polylsp.ir.effects import Effects, effects, nodes, walk
 from polylsp.ir.liveness import addresses_held
 from polylsp.ir.program import (
     Assign,
     Block,
+    Call,
     Evaluate,
     Function,
     If,
@@ -56,6 +57,7 @@ from polylsp.ir.program import (
     Rejection,
     Site,
     Statement,
+    Struct,
     Unsupported,
     Variable,
 )
@@ -109,7 +111,7 @@ def cut(function: Function, calls: Calls, live: frozenset[str], budget: Budget) 
     """The nests of a function. One that takes more operations than a piece of the budget has is walked again
     with less detail, then in smaller pieces; the loops that are lost even so are refused."""
     keeping = frozenset(name for name, one in calls.summaries.items() if one.keeps)
-    addresses = Addresses(addresses_held(function, None), keeping)
+    addresses = Addresses(addresses_held(function, None), keeping, _lent(function, calls, keeping))
     parameters = Parameters(addresses=addresses, usual=usual_starts(function.body))
     state = Scope(parameters, {}, effects(), isl.Set("{ [] }"), calls=calls)
     variables = effects(function.body).variables | frozenset(function.parameters)
@@ -123,6 +125,15 @@ def _is_complex(reached: isl.Set) -> bool:
     pieces = reached.n_basic_set()
     parameters = reached.dim(isl.dim_type.param)
     return pieces > _MOST_PIECES or (pieces > 1 and pieces * parameters > _MOST_CONSTRAINED)
+
+
+def _lent(function: Function, calls: Calls, keeping: frozenset[str]) -> frozenset[str]:
+    """The variables of a function whose addresses only go to functions that neither keep nor return them."""
+    own = effects(function.body)
+    returning = {c.function for c in own.calls if isinstance(c.type, (Pointer, Struct))}
+    held = addresses_held(function, calls.summaries.keys() - keeping - returning)
+    inner = (v for v in own.variables if v.storage in ("local", "parameter"))
+    return frozenset(v.name for v in inner if v.escapes and v.name not in held)
 
 
 @dataclass
@@ -150,20 +161,26 @@ class _Cutter:
         for number, statement in enumerate(every):
             if number > last and not run:
                 return
-            if obstacle(statement, self.calls) is not None:
+            manages = _manages_memory(statement, self.calls)
+            if manages or obstacle(statement, self.calls) is not None:
                 self.flush(run)
                 run, size = [], 0
                 if number > last:
                     return
-                if not self.presumed(statement):
-                    self.obstructed(statement)
+                if manages or not self.presumed(statement):
+                    self.without(statement, firm_obstacle(statement, self.calls))
                 continue
             more = _assignments([statement])
-            if size + more > _MOST_STATEMENTS and isinstance(statement, Loop):
+            # No pointer in memory can be followed in the nest that sets it.
+            alone = isinstance(statement, Loop) and sets_pointers(with_calls(effects(statement), self.calls))
+            if alone or (size + more > _MOST_STATEMENTS and isinstance(statement, Loop)):
                 self.flush(run)
                 run, size = [], 0
             run.append(statement)
             size += more
+            if alone:
+                self.flush(run)
+                run, size = [], 0
         self.flush(run)
 
     def flush(self, run: list[Statement]) -> None:
@@ -283,18 +300,12 @@ class _Cutter:
         self.disturb(statement)
         return True
 
-    def obstructed(self, statement: Statement) -> None:
-        """Refuse the loops of a statement with parts that are not under static control; the code inside is
-        tried alone."""
-        rejection = obstacle(statement, self.calls)
-        assert rejection is not None
-        self.without(statement, rejection)
-
-    def without(self, statement: Statement, rejection: Rejection) -> None:
-        """Walk the parts of a statement that is not modelled itself."""
+    def without(self, statement: Statement, rejection: Rejection | None) -> None:
+        """Walk the parts of a statement that is not modelled itself, for some reason if it is a loop: the
+        code inside is tried alone."""
         before, active, guards = self.state.environment, self.state.active, self.state.guards
         match statement:
-            case Loop():
+            case Loop() if rejection is not None:
                 self.refused[statement.ordinal] = rejection
                 in_order = sequential_as_written(statement, self.calls)
                 if in_order is not None:
@@ -315,7 +326,7 @@ class _Cutter:
                 pass
         # Jumps in it are taken or not: what follows is reached as if they were not there.
         self.state.active, self.state.guards = active, guards
-        if isinstance(statement, Assign) and (fresh := allocation(statement)) is not None:
+        if isinstance(statement, Assign) and (fresh := allocation(statement, self.calls)) is not None:
             self.state.environment[statement.target.variable.name] = fresh
         else:
             self.disturb(statement)
@@ -399,6 +410,20 @@ class _Cutter:
 
 def _assignments(run: Sequence[Statement]) -> int:
     return sum(isinstance(s, Assign) for s in walk(*run))
+
+
+def _manages_memory(statement: Statement, calls: Calls) -> bool:
+    """True if a statement allocates or releases memory outside of loops. Nests stay on one side of it."""
+    match statement:
+        case Loop() | Unsupported():
+            return False
+        case Block(inner):
+            return any(_manages_memory(each, calls) for each in inner)
+        case If(_, then, otherwise, _):
+            return _manages_memory(then, calls) or _manages_memory(otherwise, calls)
+        case _:
+            every = (node for node in nodes(statement) if isinstance(node, Call))
+            return any(manages_memory(call, calls) or allocates(call, calls) for call in every)
 
 
 def has_loops(run: Sequence[Statement]) -> bool:

@@ -25,10 +25,10 @@ from polylsp.ir.verdict import Assumption, ReductionOperator
 @dataclass(frozen=True, slots=True)
 class SummaryAccess:
     """Footprint of one call through its parameter number `parameter`, a pointer or a structure with a pointer
-    in it, or (-1) of the global `variable`: the elements that lie at `region`, isl text `{ [integer
-    arguments] -> [x] }`, along a path of that `shape`, from the pointer to which `way` leads from the
-    parameter (`("[]", ".x")` for `p->x`). `exact`: exactly these, and surely. `update` marks both halves of a
-    reduction of a global. `subscript`: the one element in terms of the parameters, where `region` cannot
+    in it, or (-1) of the global `variable`, or what it points to: the elements that lie at `region`, isl text
+    `{ [integer arguments] -> [x] }`, along a path of that `shape`, from the pointer to which `way` leads from
+    the parameter (`("[]", ".x")` for `p->x`). `exact`: exactly these, and surely. `update` marks both halves
+    of a reduction of a global. `subscript`: the one element in terms of the parameters, where `region` cannot
     express it (`y*m.w + x`). `bytewise`: as characters, whatever the type of the pointer (`memcpy`)."""
 
     parameter: int
@@ -63,8 +63,8 @@ class Summary:
     it, or a callee, contains directives that may order threads. `counters` are the integers and pointers with
     static storage that it or a callee names; `keeps`: it may store an address that it is given; `state` as in
     `NoSummary`; `per_thread` are names of thread-local variables that it uses, `sets` those of the library's
-    that it may set; `presumed` are its branches that are presumed not to be taken. Equal keys, equal
-    summaries."""
+    that it may set; `presumed` are its branches that are presumed not to be taken; `allocates`: it
+    returns NULL, or memory that nothing else leads to. Equal keys, equal summaries."""
 
     name: str
     key: str
@@ -80,6 +80,7 @@ class Summary:
     per_thread: tuple[str, ...] = ()
     sets: tuple[str, ...] = ()
     presumed: tuple[Presumption, ...] = ()
+    allocates: bool = False
 
 
 @dataclass(frozen=True, slots=True)

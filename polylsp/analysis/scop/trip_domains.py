@@ -11,12 +11,14 @@ from collections.abc import Iterator
 import islpy as isl
 
 from polylsp.analysis.scop.accesses import with_operator
+from polylsp.analysis.scop.call_effects import changed_by_calls
 from polylsp.analysis.scop.counters import (
     Counter,
     amount_of,
     changed_variables,
     index_of,
     is_unsigned,
+    steps_of,
     with_index,
 )
 from polylsp.analysis.scop.evaluation import condition_of, value_of
@@ -41,7 +43,7 @@ from polylsp.analysis.scop.symbolic_value import (
 from polylsp.analysis.scop.walk_scope import Frame, Scope
 from polylsp.analysis.scop.walk_state import Opaque
 from polylsp.ir.effects import effects, walk
-from polylsp.ir.induction import own_jumps, steps
+from polylsp.ir.induction import own_jumps
 from polylsp.ir.program import (
     Assign,
     Binary,
@@ -118,6 +120,7 @@ def _statement(statement: Statement, scope: Scope) -> Ways | None:
         case If(condition, then, otherwise, _) if any(own_jumps(Block((statement,)))):
             return _branches(statement, condition, then, otherwise, scope)
         case Assign(target, _, _, _) if not target.steps and isinstance(target.variable.type, Integer):
+            _forget_called(statement, scope)
             scope.environment[target.variable.name] = value_of(with_operator(statement), scope)
         case _:
             _forget(statement, scope)
@@ -144,12 +147,22 @@ def _branches(statement: If, condition: Expr, then: Block, otherwise: Block, sco
 
 
 def _forget(statement: Statement, scope: Scope) -> None:
-    """Mark the variables that a statement assigns as unknown."""
+    """Mark the variables that a statement, or a function called in it, assigns as unknown."""
+    for name in effects(statement).scalars:
+        scope.environment[name] = _unknown(scope)
+    _forget_called(statement, scope)
+
+
+def _forget_called(statement: Statement, scope: Scope) -> None:
+    """Mark the variables that functions called in a statement assign as unknown."""
+    for name in changed_by_calls(statement, scope.calls):
+        scope.environment[name] = _unknown(scope)
+
+
+def _unknown(scope: Scope) -> Opaque:
     text = "this value is only known when the program runs"
     site = scope.frames[-1].loop.header
-    unknown = Opaque(len(scope.frames), Rejection("data-dependent-value", site, text))
-    for name in effects(statement).scalars:
-        scope.environment[name] = unknown
+    return Opaque(len(scope.frames), Rejection("data-dependent-value", site, text))
 
 
 def _both(left: Condition, right: Condition) -> Condition:
@@ -350,11 +363,11 @@ def iterations_of(
 def _by_symbolic_step(loop: Loop, scope: Scope, frame: Frame) -> bool:
     """True if a `for` loop goes up to a bound, or down to one, by a step that is fixed while it runs. The
     step is assumed to be positive. The model then counts the rounds, but has no bound of them."""
-    condition, changed = loop.condition, changed_variables(loop)
+    condition, changed = loop.condition, changed_variables(loop, scope.calls)
     if loop.kind != "for" or not isinstance(condition, Binary) or early_exit(loop) is not None:
         return False
     variable = next((v for v in changed.values() if v.source_name == loop.iterator), None)
-    found = steps(loop).get(variable.name) if variable is not None else None
+    found = steps_of(loop, scope.calls).get(variable.name) if variable is not None else None
     if variable is None or found is None or len(found) != 1 or found[0].inner or found[0].in_prologue:
         return False
     up = found[0].sign > 0
@@ -395,6 +408,7 @@ def _condition(loop: Loop, scope: Scope, counter: Counter) -> tuple[Condition, R
     for assign in loop.prologue.statements:
         if isinstance(assign, Assign) and not assign.target.steps:
             scope.environment[assign.target.variable.name] = value_of(with_operator(assign), scope)
+        _forget_called(assign, scope)
     known, opaque = condition_of(loop.condition, scope)
     if opaque is not None:
         text = f"when this loop ends depends on data: {opaque.rejection.message}"
@@ -406,7 +420,7 @@ def _condition(loop: Loop, scope: Scope, counter: Counter) -> tuple[Condition, R
 
 def _prologue_step(loop: Loop, scope: Scope, counter: Counter) -> int:
     assert counter.variable is not None
-    found = steps(loop).get(counter.variable.name) or ()
+    found = steps_of(loop, scope.calls).get(counter.variable.name) or ()
     values = [amount_of(s, scope) for s in found if s.in_prologue]
     return sum(v.as_constant or 0 for v in values if v is not None)
 

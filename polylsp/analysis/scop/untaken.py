@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from polylsp.analysis.scop.call_effects import is_known
 from polylsp.analysis.scop.obstacles import obstacle, unknown_call
 from polylsp.analysis.scop.summaries import Calls
-from polylsp.ir.effects import Changes, changes, effects, loops_in, walk
+from polylsp.ir.effects import Changes, changes, effects, loops_in, nodes, walk
 from polylsp.ir.library import effect_of
 from polylsp.ir.program import (
     Assign,
@@ -33,6 +34,7 @@ from polylsp.ir.program import (
     Pointer,
     Presumption,
     Read,
+    Rejection,
     Statement,
     Unary,
     Unsupported,
@@ -94,6 +96,18 @@ def only_reports(function: Function, calls: Calls) -> bool:
             case _:
                 pass
     return found
+
+
+def firm_obstacle(statement: Statement, calls: Calls) -> Rejection | None:
+    """First obstacle to static control in a statement that would remain without the calls that print or end
+    the program; where there is none, the first obstacle."""
+    for inner in walk(statement):
+        if isinstance(inner, Unsupported):
+            return inner.rejection
+        for call in (node for node in nodes(inner) if isinstance(node, Call)):
+            if not (is_known(call, calls) or _is_report(call, calls)):
+                return unknown_call(call, calls)
+    return obstacle(statement, calls)
 
 
 def _is_report(call: Call, calls: Calls) -> bool:

@@ -14,7 +14,14 @@ from typing import Literal
 
 import islpy as isl
 
-from polylsp.analysis.scop.accesses import Accesses, assume_readable, split, with_operator
+from polylsp.analysis.scop.accesses import (
+    Accesses,
+    allocation,
+    assume_readable,
+    filled,
+    split,
+    with_operator,
+)
 from polylsp.analysis.scop.call_effects import inlined, is_quiet
 from polylsp.analysis.scop.counters import (
     Counter,
@@ -26,6 +33,7 @@ from polylsp.analysis.scop.counters import (
     with_index,
 )
 from polylsp.analysis.scop.evaluation import condition_of, value_of
+from polylsp.analysis.scop.objects import seen_in_two_ways
 from polylsp.analysis.scop.paths import Path
 from polylsp.analysis.scop.raw_accesses import LoopEntry, RawAccess, RawStatement, Region
 from polylsp.analysis.scop.reductions import Update, conditional_extremum, reduction_of
@@ -33,7 +41,7 @@ from polylsp.analysis.scop.symbolic_value import ZERO, Compare, Poly, Symbol, ex
 from polylsp.analysis.scop.thread_storage import thread_bound
 from polylsp.analysis.scop.trip_domains import iterations_of, values_taken
 from polylsp.analysis.scop.walk_scope import Frame, Scope, merged, unknown_value
-from polylsp.analysis.scop.walk_state import Environment, Opaque, Value
+from polylsp.analysis.scop.walk_state import Environment, Opaque, PointerValue, Value
 from polylsp.ir.effects import walk as statements_in
 from polylsp.ir.program import (
     Assign,
@@ -81,7 +89,7 @@ class Entered:
 
 def enter_loop(loop: Loop, scope: Scope, declared: Mapping[str, int]) -> Entered:
     """Pushes a frame for `loop`, and sets the state at the start of its body."""
-    changed = changed_variables(loop)
+    changed = changed_variables(loop, scope.calls)
     amounts = amounts_of(loop, scope, changed)
     counter = counter_of(loop, scope, changed, amounts)
     outside = scope.environment
@@ -189,6 +197,11 @@ def walk_region(statements: tuple[Statement, ...], scope: Scope) -> Region:
     walker = _Walker(scope, region, Accesses(scope, region))
     for statement in statements:
         walker.run(statement)
+    mixed = seen_in_two_ways(region)
+    if mixed is not None:
+        region.lost_pointers = True
+        for frame in region.frames.values():
+            frame.obstacles.append(mixed)
     return region
 
 
@@ -243,9 +256,13 @@ class _Walker:
         if assign.operator is not None:
             accesses += self.accesses.read(assign.target, update)
         accesses += self.accesses.write(assign.target, update)
+        allocated = allocation(assign, self.scope.calls)
+        if allocated is not None:
+            self.region.declared[allocated.base.name] = len(self.scope.frames)
+            accesses.append(filled(allocated, assign))
         self.rest(accesses, found)
         if not assign.target.steps:
-            self.set(assign)
+            self.set(assign, allocated)
             if isinstance(assign.value, Call) and "@@" in assign.target.variable.name:
                 self.called[assign.target.variable.name] = assign.value
         self.emit(assign.site, accesses)
@@ -270,12 +287,12 @@ class _Walker:
         for access in (a for a in accesses if a.update is not None):
             access.assumed = update.assumed(self.scope.parameters.usual)
 
-    def set(self, assign: Assign) -> None:
+    def set(self, assign: Assign, allocated: PointerValue | None) -> None:
         """Record the value of an integer or pointer variable from now on."""
         variable, scope = assign.target.variable, self.scope
         if not isinstance(variable.type, (Integer, Pointer)):
             return
-        value = value_of(with_operator(assign), scope)
+        value = value_of(with_operator(assign), scope) if allocated is None else allocated
         if isinstance(value, Opaque) and not scope.frames and isinstance(variable.type, Integer):
             name = (variable.name, assign.site)
             value = scope.parameters.computed(name, variable.source_name, variable.type)

@@ -130,6 +130,8 @@ class Scope:
     """All presumptions so far."""
     refused: list[Rejection] = field(default_factory=list)
     """Calls for which loops and callers stay unknown."""
+    recast: bool = False
+    """A structure was reached by a pointer that was converted from one to another type."""
 
     @property
     def dimensions(self) -> tuple[str, ...]:
@@ -385,7 +387,8 @@ def either_pointer(
             steps.append(At(_subscript(condition, (name, number, site), a.index, b.index, scope)))
         else:
             return None
-    return PointerValue(then.base, tuple(steps), then.followed, then.taken | otherwise.taken)
+    taken, recast = then.taken | otherwise.taken, then.recast or otherwise.recast
+    return PointerValue(then.base, tuple(steps), then.followed, taken, recast)
 
 
 def _subscript(

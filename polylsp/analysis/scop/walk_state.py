@@ -92,12 +92,14 @@ class Member:
 class PointerValue:
     """A pointer: it points at the element that the steps, the last of them an `At`, lead to.
     `followed` are the numbers of the steps that follow a pointer found in memory; `taken` are the ordinals
-    of the loops around the point where the address of a variable was taken."""
+    of the loops around the point where the address of a variable was taken; `recast`: it is a pointer to
+    another type than the object has there."""
 
     base: Base
     steps: tuple[At | Member, ...]
     followed: frozenset[int] = frozenset()
     taken: frozenset[int] = frozenset()
+    recast: bool = False
 
 
 Value = Union[Poly, PointerValue, Opaque]
