@@ -16,6 +16,7 @@ from polylsp.ir.effects import loops_in
 from polylsp.ir.program import Function, Rejection
 from polylsp.ir.verdict import Unknown, Verdict
 from polylsp.model.facts import FunctionAnswer, FunctionFacts
+from polylsp.poly.budget import apart
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def decided(task: Task) -> FunctionFacts:
 
 def _facts(task: Task) -> FunctionFacts:
     # Deciding single loops changes the models that it works on: edits build their own.
-    found, _ = facts(task.prepared.function, calls_in(task), task.wanted)
+    found, _ = apart(lambda: facts(task.prepared.function, calls_in(task), task.wanted))
     found = replace(found, seconds=(*task.prepared.seconds, *found.seconds))
     if task.cached and _is_worth_caching(task):
         fact_cache().put(task.key, found)

@@ -63,7 +63,7 @@ from polylsp.model.facts import (
 )
 from polylsp.model.iteration_points import Drawing, Drawn
 from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
-from polylsp.poly.budget import file_size
+from polylsp.poly.budget import apart, file_size
 
 if TYPE_CHECKING:
     from polylsp.emit.subject import Subject
@@ -119,7 +119,7 @@ def placed_in(
     one, calls = task.prepared, calls_in(task)
     nests = models(task.key)
     if nests is None:
-        nests = nests_of(one.function, calls, task.wanted)
+        nests = apart(lambda: nests_of(one.function, calls, task.wanted))
         keep_models(task.key, nests)
     beside = ((at, other) for at, other in prepared if one.calls and other.ends and other is not one)
     others = tuple(
@@ -337,11 +337,14 @@ class _Run:
         pause: Callable[[str], None],
     ) -> FunctionAnswer:
         """The answer with the actions that were tried, as far as there is time."""
+        from polylsp.edits.feasibility import trial_settings
+
         found = tried_elsewhere(answer, self._stream.finished)
         if found is None and process_time() < self._until and not self._stream.busy(task.key):
             own, included = functions.prepared, functions.included
             subject = partial(placed_in, self._text, own, start, task, included=included)
-            again = rewritten(self._path, self._settings, task.prepared.function.name, start)
+            settings = trial_settings(self._settings)
+            again = rewritten(self._path, settings, task.prepared.function.name, start)
             self._stream.found(start, answer)
             found = tried(answer, task, self._settings, self._until, partial(pause, task.key), subject, again)
         return found or answer

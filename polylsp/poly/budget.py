@@ -134,6 +134,21 @@ def budgeted(operations: int, work: Callable[[], T]) -> T | Exhausted:
         context.reset_operations()
 
 
+def apart(work: Callable[[], T]) -> T:
+    """The result of `work` under its own limits alone, for answers that are remembered: these must not depend
+    on what a caller has spent. A budget around this one begins anew after it."""
+    context = isl.DEFAULT_CONTEXT
+    around = context.get_max_operations()
+    if around == 0:
+        return work()
+    context.set_max_operations(0)
+    try:
+        return work()
+    finally:
+        context.set_max_operations(around)
+        context.reset_operations()
+
+
 @lru_cache(maxsize=4096)
 def parsed_set(text: str) -> isl.Set:
     """Parse a set in isl's notation. Each budget begins with an empty cache of such sets: its end must not
