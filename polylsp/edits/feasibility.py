@@ -163,8 +163,8 @@ dimension take 300,000."""
 
 
 def trial_settings(settings: Settings) -> Settings:
-    """Settings under which a text that a trial makes is analysed: with limits of its own, so that the analysis
-    under the full ones, when the edit is requested, is another answer."""
+    """Settings for the analysis of a text that a trial makes: with lower limits, and so an answer apart from
+    the one under full limits when the edit is requested."""
     return replace(settings, max_operations=min(_OPERATIONS, settings.max_operations))
 
 
