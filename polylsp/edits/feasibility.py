@@ -162,6 +162,12 @@ _ALL_LOOPS = 5
 dimension take 300,000."""
 
 
+def trial_settings(settings: Settings) -> Settings:
+    """Settings for the analysis of a text that a trial makes: with lower limits, and so an answer apart from
+    the one under full limits when the edit is requested."""
+    return replace(settings, max_operations=min(_OPERATIONS, settings.max_operations))
+
+
 @dataclass
 class Trials:
     """The edits of one function tried so far. `until` is the time (`process_time`) at which to stop;
@@ -216,7 +222,7 @@ class Trials:
 
     @property
     def _operations(self) -> int:
-        return min(_OPERATIONS, self.settings.max_operations)
+        return trial_settings(self.settings).max_operations
 
 
 # --------------------------------------------------------------------------------------------------

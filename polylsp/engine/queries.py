@@ -343,11 +343,14 @@ class _Run:
         pause: Callable[[str], None],
     ) -> FunctionAnswer:
         """The answer with the actions that were tried, as far as there is time."""
+        from polylsp.edits.feasibility import trial_settings
+
         found = tried_elsewhere(answer, self._stream.finished)
         if found is None and process_time() < self._until and not self._stream.busy(task.key):
             own, included = functions.prepared, functions.included
             subject = partial(placed_in, self._text, own, start, task, included=included)
-            again = rewritten(self._path, self._settings, task.prepared.function.name, start)
+            settings = trial_settings(self._settings)
+            again = rewritten(self._path, settings, task.prepared.function.name, start)
             self._stream.found(start, answer)
             found = tried(answer, task, self._settings, self._until, partial(pause, task.key), subject, again)
         return found or answer

@@ -200,3 +200,19 @@ def test_threads_that_start_in_each_time_step_are_not_preferred() -> None:
     assert fixes[0] == "restructure" and not directive.preferred
     assert directive.title.endswith("(starts threads in each iteration of `t`)")
     assert safe_fixes(source, report, Settings(), ["directives"]).asks == ()
+
+
+SWEEPS = """\
+def sweep(steps, a, b):
+    for t in range(steps):
+        b[1:-1, 1:-1] = 0.2 * (a[1:-1, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:] + a[2:, 1:-1] + a[:-2, 1:-1])
+        a[1:-1, 1:-1] = 0.2 * (b[1:-1, 1:-1] + b[1:-1, :-2] + b[1:-1, 2:] + b[2:, 1:-1] + b[:-2, 1:-1])
+"""
+
+
+def test_a_trial_that_runs_out_of_operations_leaves_nothing_behind() -> None:
+    """A trial analyses the text that the edit works on; the edit must not get that answer, cut short."""
+    settings = Settings(cache=False)
+    found = queries.analyse("sweep.py", SWEEPS, settings, edits=True).functions[0]
+    ask = Ask("numba", "sweep", found.start, found.answer.facts.loops[0].ordinal)
+    assert isinstance(queries.edit("sweep.py", SWEEPS, settings, ask), Edited)

@@ -149,7 +149,33 @@ def steps(a):
     return a[400]
 
 
-FUNCTIONS = (less, product, extremes, count, around, one_after_the_other, own_rows, steps)
+def vectors(a):
+    m = np.ndarray((25, 40), dtype=a.dtype)
+    for i in range(25):
+        for j in range(40):
+            m[i, j] = a[i * 40 + j]
+    mean = np.mean(m, axis=0)
+    m -= mean
+    found = np.zeros([40, 40], dtype=float)
+    for i in range(40):
+        found[i, i:40] = m[:, i] @ m[:, i:40]
+    for i in range(40):
+        for j in range(i, 40):
+            found[i, j] -= np.dot(found[i, :i], found[:i, j])
+    return found[3, 7] + found[39, 39]
+
+
+def columns(a):
+    y = np.ones((30, 20))
+    y[:, 1] = a[1] * y[:, 0] + a[2]
+    y[:, 2] = y[:, 2] * y[:, 1] / np.sum(y[:, 2])
+    total = 0.0
+    for i in range(30):
+        total += y[i, 1] + y[i, 2]
+    return total
+
+
+FUNCTIONS = (less, product, extremes, count, around, one_after_the_other, own_rows, steps, vectors, columns)
 
 if __name__ == "__main__":
     numbers = np.random.default_rng(1).random(1000)

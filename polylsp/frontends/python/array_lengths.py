@@ -350,9 +350,15 @@ def _equal(context: Context, one: str, other: str) -> str:
     a, b = _LENGTH.fullmatch(one), _LENGTH.fullmatch(other)
     if a is not None and b is not None and a[2] == b[2] and a[1] != b[1]:
         ranks = {_rank(context, match[1]) for match in (a, b)}
-        if len(ranks) == 1:
+        if len(ranks) == 1 and all(_are_equal(context, a[1], b[1], k) for k in range(max(ranks))):
             return f"`{a[1]}` and `{b[1]}` have the same {'length' if ranks == {1} else 'shape'}"
     return f"`{one}` equals `{other}`"
+
+
+def _are_equal(context: Context, one: str, other: str, dimension: int) -> bool:
+    """True if two arrays are assumed to be equally long in a dimension."""
+    roots = {context.agreed.root(f"{name}.shape[{dimension}]") for name in (one, other)}
+    return len(roots) == 1
 
 
 def _rank(context: Context, name: str) -> int:

@@ -207,9 +207,9 @@ def _without_rank(context: Context, node: ast.Call, path: str) -> ast.Name | Non
         | numpy_functions.SHAPED
         | {"dot", "matmul", "outer"}
     )
-    if numpy_functions.numpy_name(path) not in known:
+    if numpy_functions.numpy_name(path) not in known and numpy_functions.computed(path) is None:
         return None
-    names = (n for one in node.args for n in ast.walk(one) if isinstance(n, ast.Name))
+    names = (n for one in node.args for n in ast.walk(one) if isinstance(n, ast.Name) and not context.path(n))
     return next((n for n in names if context.kind(n) == UNKNOWN and n.id not in context.unfollowed), None)
 
 

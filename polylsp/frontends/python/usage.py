@@ -140,6 +140,13 @@ def _ranks(nodes: list[ast.AST], declarations: Declarations, keys: Collection[st
         if isinstance(base, ast.Name) and rank <= MOST_DIMENSIONS:
             found[base.id] = max(found.get(base.id, 0), rank)
 
+    def note_row(row: ast.Subscript, left: int) -> None:
+        """Note the array of a part that has `left` dimensions at least."""
+        base, indices = subscripted(row)
+        if not any(_takes_none(each, declarations) for each in indices):
+            sliced = sum(isinstance(each, ast.Slice) for each in indices)
+            note(base, len(indices) + max(0, left - sliced))
+
     for node in nodes:
         match node:
             case ast.Subscript(
@@ -160,8 +167,15 @@ def _ranks(nodes: list[ast.AST], declarations: Declarations, keys: Collection[st
                 for part, of in looped(target, iterable):
                     if isinstance(part, ast.Tuple):
                         note(of, 2)
+            case ast.Call(func=ast.Name(id="len"), args=[ast.Subscript() as row]):
+                note_row(row, 1)
             case ast.Call(func=ast.Name(id="len"), args=[base]):
                 note(base, 1)
+            case ast.Attribute(value=ast.Subscript() as row, attr="T"):
+                note_row(row, 2)
+            case ast.Call(func=function, args=[vector]) if _is_norm(function, declarations):
+                for row in _rows_compared(vector):
+                    note_row(row, 1)
             case ast.Call(func=ast.Name(id=name), args=arguments):
                 called = declarations.get(name)
                 parameters = called.parameters if isinstance(called, Callable) else ()
@@ -171,6 +185,24 @@ def _ranks(nodes: list[ast.AST], declarations: Declarations, keys: Collection[st
             case _:
                 pass
     return found
+
+
+def _is_norm(function: ast.expr, declarations: Declarations) -> bool:
+    path = path_of(function, declarations)
+    return numpy_name(path) == "linalg.norm" or path == "scipy.linalg.norm"
+
+
+def _rows_compared(vector: ast.expr) -> list[ast.Subscript]:
+    """The parts of arrays that a vector is, or is the difference of: `a[i]` and `b[j]` in `a[i] - b[j]`."""
+    match vector:
+        case ast.Subscript():
+            return [vector]
+        case ast.BinOp(
+            left=ast.Subscript() as left, op=ast.Sub() | ast.Add(), right=ast.Subscript() as right
+        ):
+            return [left, right]
+        case _:
+            return []
 
 
 def _copied(nodes: list[ast.AST], ranks: dict[str, int], declarations: Declarations) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from polylsp.core.text import Span, newline
+from polylsp.frontends.python.kinds import Number
 from polylsp.frontends.python.syntax import constant
 from polylsp.ir.effects import loops_in
 from polylsp.ir.program import Array, Pointer, Type
@@ -261,25 +262,100 @@ class _Writer:
 # --------------------------------------------------------------------------------------------------
 
 
-def overlapping_statement(source: Source) -> str:
-    """Reason why an array statement must not run in parallel, where one may read elements of an array that it
-    stores to: Numba then stores some before others are computed from them. Empty if there is none."""
+@dataclass(frozen=True, slots=True)
+class Overlaps:
+    """Array statements of a function that run in parallel: the reason why one is `refused`, empty if none is,
+    and pairs of parameters that must be arrays `apart` from each other."""
+
+    refused: str
+    apart: tuple[tuple[str, str], ...] = ()
+
+
+def overlapping_statements(source: Source) -> Overlaps:
+    """Overlaps of the arrays that array statements store to with those that they read: Numba stores some
+    elements before others are computed."""
     known = source.subject.variables
-    arrays = {v.source_name for v in known if isinstance(v.type, (Array, Pointer))}
-    numbers = {v.source_name for v in known} - arrays
-    bound = {n.id for n in source.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    numbers = {v.source_name for v in known if not isinstance(v.type, (Array, Pointer))}
+    arrays = {v.source_name for v in known} - numbers
+    bound = {name.id for name in _bindings(source)}
+    given = {one.arg for one in ast.walk(source.definition.args) if isinstance(one, ast.arg)} - bound
+    pairs: dict[tuple[str, str], None] = {}
     for statement, target, value in _stores(source):
-        for read in _read(value, target):
+        stored = _roots(source, _root(target), given)
+        for read in _read(source, value, target):
             # A bound name without a variable is that of a part of an array.
-            if read in arrays or read in bound - numbers:
+            if read not in arrays and read not in bound - numbers:
+                continue
+            beside = _roots(source, read, given)
+            if not stored or not beside or stored & beside:
                 line = source.line(statement)
                 told = f"The array statement on line {line} may read what it stores to, in `{read}`"
-                return f"{told}, which Numba gets wrong in parallel: write a loop in its place first."
-    return ""
+                return Overlaps(
+                    f"{told}, which Numba gets wrong in parallel: write a loop in its place first."
+                )
+            pairs |= {(min(a, b), max(a, b)): None for a in stored & given for b in beside & given}
+    return Overlaps("", tuple(pairs))
+
+
+def _root(target: ast.expr) -> str:
+    while isinstance(target, (ast.Subscript, ast.Attribute)):
+        target = target.value
+    return target.id if isinstance(target, ast.Name) else ""
+
+
+def _bindings(source: Source) -> Iterator[ast.Name]:
+    """The names that are bound, other than by `a += …`, which changes the elements of an array."""
+    changed = {id(n.target) for n in source.nodes if isinstance(n, ast.AugAssign)}
+    names = (n for n in source.nodes if isinstance(n, ast.Name) and not _is_load(n))
+    return (one for one in names if id(one) not in changed)
+
+
+def _roots(source: Source, name: str, given: set[str], seen: frozenset[str] = frozenset()) -> frozenset[str]:
+    """The arrays whose elements a name stands for: parameters that keep their values (`given`), and arrays
+    that the function creates; empty where they are undetermined."""
+    if name in given:
+        return frozenset((name,))
+    bound = [one for one in _bindings(source) if one.id == name]
+    values = {id(n.targets[0]): n.value for n in source.nodes if isinstance(n, ast.Assign)}
+    found: set[str] = set()
+    for each in bound:
+        value = values.get(id(each))
+        if value is not None and _creates(source, value):
+            found.add(name)
+            continue
+        base = _root(value) if isinstance(value, (ast.Subscript, ast.Name)) else ""
+        below = (
+            _roots(source, base, given, seen | {name}) if base and base not in seen | {name} else frozenset()
+        )
+        if not below:
+            return frozenset()
+        found |= below
+    return frozenset(found)
+
+
+def is_new(source: Source, name: str) -> bool:
+    """True if a name is only bound to arrays that the function creates."""
+    return _roots(source, name, set()) == frozenset((name,))
+
+
+_CREATORS = frozenset(
+    (*(f"{name}{like}" for name in ("empty", "zeros", "ones", "full") for like in ("", "_like")), "copy")
+)
+
+
+def _creates(source: Source, value: ast.expr) -> bool:
+    """True if a value is an array that nothing else refers to; arithmetic creates one."""
+    match value:
+        case ast.BinOp() | ast.Call(func=ast.Attribute(value=ast.Name(), attr="copy"), args=[], keywords=[]):
+            return True
+        case _:
+            pass
+    root, _, name = source.path(value.func).rpartition(".") if isinstance(value, ast.Call) else ("", "", "")
+    return root == "numpy" and name in _CREATORS
 
 
 def _stores(source: Source) -> Iterator[tuple[ast.stmt, ast.expr, ast.expr]]:
-    """The statements that store to elements of arrays, with their targets and values."""
+    """The statements that store to several elements of arrays, with their targets and values."""
     loops = loops_in(source.subject.function.body)
     implied = {loop.site.first for loop in loops if loop.implied}
     for node in source.nodes:
@@ -289,21 +365,54 @@ def _stores(source: Source) -> Iterator[tuple[ast.stmt, ast.expr, ast.expr]]:
         if any(site.first <= first <= site.last for first in implied):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             for target in targets:
-                if isinstance(target, ast.Subscript) or isinstance(node, ast.AugAssign):
+                is_one = isinstance(source.kinds.of(target), Number)
+                if not is_one and (isinstance(target, ast.Subscript) or isinstance(node, ast.AugAssign)):
                     yield node, target, node.value
 
 
-def _read(value: ast.expr, target: ast.expr) -> Iterator[str]:
-    """The names that a value reads, except where it reads exactly the target."""
-    pending: list[ast.AST] = [value]
-    same = ast.unparse(target)
-    while pending:
-        node = pending.pop()
-        if isinstance(node, (ast.Name, ast.Subscript)) and ast.unparse(node) == same:
-            continue
-        if isinstance(node, ast.Name):
-            yield node.id
-        pending.extend(ast.iter_child_nodes(node))
+_COMPUTED_FIRST = ("sum", "prod", "mean", "cumsum")
+"""Functions whose result Numba computes before it stores any of the elements that are computed from it."""
+
+
+def _read(source: Source, value: ast.expr, target: ast.expr, is_elementwise: bool = True) -> Iterator[str]:
+    """The arrays of which a value reads others than the elements that are stored at the same time."""
+    if is_elementwise and _is_in_step(source, value, target):
+        return
+    match value:
+        case ast.Name(id=name):
+            yield name
+        case ast.Call(func=function) if source.path(function).removeprefix("numpy.") in _COMPUTED_FIRST:
+            pass
+        case _:
+            plain = (
+                isinstance(value, ast.UnaryOp)
+                or (isinstance(value, ast.BinOp) and not isinstance(value.op, ast.MatMult))
+                or (
+                    isinstance(value, ast.Call)
+                    and source.path(value.func).removeprefix("numpy.") in ELEMENTWISE
+                )
+            )
+            for each in ast.iter_child_nodes(value):
+                if isinstance(each, ast.expr):
+                    yield from _read(source, each, target, is_elementwise and plain)
+
+
+def _is_in_step(source: Source, read: ast.expr, target: ast.expr) -> bool:
+    """True if an operand reads the element that is stored, or one that no element of the statement is: its
+    slices are those of the target, in the same dimensions (`a[:, j - 1]` beside `a[:, j]`)."""
+    if ast.unparse(read) == ast.unparse(target):
+        return True
+    if not isinstance(read, ast.Subscript) or not isinstance(target, ast.Subscript):
+        return False
+    own, other = _indices(read.slice), _indices(target.slice)
+    if ast.unparse(read.value) != ast.unparse(target.value) or len(own) != len(other):
+        return False
+    return all(
+        ast.unparse(a) == ast.unparse(b)
+        if isinstance(a, ast.Slice) or isinstance(b, ast.Slice)
+        else isinstance(source.kinds.of(a), Number) and isinstance(source.kinds.of(b), Number)
+        for a, b in zip(own, other, strict=True)
+    )
 
 
 # --------------------------------------------------------------------------------------------------

@@ -9,8 +9,11 @@ import ast
 from collections.abc import Iterator
 
 from polylsp.frontends.python.kinds import INT64
+from polylsp.frontends.python.kinds import Array as ArrayKind
 from polylsp.frontends.python.names import Callable, Imported, Value
+from polylsp.frontends.python.syntax import constant
 from polylsp.ir.program import Array, Floating, Integer, Pointer, Type, Variable
+from polylsp.model.action import Edited, Replacement
 from polylsp.targets.numba.python_loops import Source
 
 # --------------------------------------------------------------------------------------------------
@@ -31,11 +34,18 @@ ELEMENTWISE = (
     "maximum", "minimum", "hypot", "sign",
 )  # fmt: skip
 """Functions that NumPy applies to each element."""
+_TYPES = ("float64", "float32", "int64", "complex128", "complex64", "bool_")
 _NUMPY = (
-    *ELEMENTWISE, "zeros", "ones", "empty", "zeros_like", "ones_like", "empty_like", "full", "full_like",
-    "arange", "float64", "int64", "sum", "prod", "mean",
+    *ELEMENTWISE, *_TYPES, "zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like",
+    "full_like", "arange", "linspace", "sum", "prod", "mean", "cumsum", "where", "square", "isnan", "isinf",
+    "isfinite", "logical_and", "logical_or", "logical_not",
 )  # fmt: skip
-_NUMBERS = ("pi", "e", "inf", "nan", "float64", "int64")
+_NUMBERS = ("pi", "e", "inf", "nan", *_TYPES)
+_DTYPE_PLACES = {
+    "zeros": 1, "ones": 1, "empty": 1, "ndarray": 1, "full": 2,
+    "zeros_like": 1, "ones_like": 1, "empty_like": 1, "full_like": 2, "linspace": 5,
+}  # fmt: skip
+"""Positions of the element type among the arguments of functions that make arrays."""
 _ATTRIBUTES = ("shape", "size", "ndim", "T", "copy")
 
 
@@ -69,8 +79,13 @@ def _call(source: Source, node: ast.Call) -> str:
     path = source.path(node.func)
     root, _, name = path.rpartition(".")
     known = path in _BUILTINS or root == "math" or (root == "numpy" and name in _NUMPY)
-    if known and {k.arg for k in node.keywords} <= {"dtype"}:
-        return ""
+    keywords = {k.arg for k in node.keywords}
+    if known and keywords <= {"dtype"}:
+        return _element_type(source, node)
+    if path == "numpy.sum" and keywords == {"axis"} and len(node.args) == 1:
+        axes = node.keywords[0].value
+        each = axes.elts if isinstance(axes, ast.Tuple) else [axes]
+        return "" if all(constant(one) is not None for one in each) else _unknown(source, node)
     if _copies_array(source, node):
         return ""
     if isinstance(node.func, ast.Name) and isinstance(source.declarations.get(node.func.id), Callable):
@@ -78,12 +93,29 @@ def _call(source: Source, node: ast.Call) -> str:
     return _unknown(source, node)
 
 
+def _element_type(source: Source, node: ast.Call) -> str:
+    """Reason why Numba does not compile the element type that a call asks for."""
+    told = _told_type(source, node)
+    if isinstance(told, ast.Name) and source.path(told) in ("int", "complex"):
+        return f"Numba does not compile `{told.id}` as a type of elements on line {source.line(node)}."
+    return ""
+
+
+def _told_type(source: Source, node: ast.Call) -> ast.expr | None:
+    """The element type among the arguments of a call that makes an array."""
+    root, _, name = source.path(node.func).rpartition(".")
+    if root != "numpy":
+        return None
+    place = _DTYPE_PLACES.get(name, len(node.args))
+    told = node.args[place] if place < len(node.args) else None
+    return next((k.value for k in node.keywords if k.arg == "dtype"), told)
+
+
 def _copies_array(source: Source, node: ast.Call) -> bool:
     """`a.copy()`."""
-    arrays = {v.source_name for v in source.subject.variables if isinstance(v.type, (Array, Pointer))}
     match node:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="copy"), args=[], keywords=[]):
-            return name in arrays
+        case ast.Call(func=ast.Attribute(value=ast.Name() as array, attr="copy"), args=[], keywords=[]):
+            return _is_array(source, array)
         case _:
             return False
 
@@ -105,7 +137,15 @@ def _attribute(source: Source, node: ast.Attribute) -> str:
     known = root == "math" or (root == "numpy" and name in (*_NUMBERS, *_NUMPY)) or path == "numba.prange"
     if known or (not path and node.attr in _ATTRIBUTES):
         return ""
+    told = (_told_type(source, call) for call in source.nodes if isinstance(call, ast.Call))
+    if node.attr == "dtype" and _is_array(source, node.value) and any(one is node for one in told):
+        return ""
     return _unknown(source, node)
+
+
+def _is_array(source: Source, node: ast.expr) -> bool:
+    known = (v for v in source.subject.variables if isinstance(v.type, (Array, Pointer)))
+    return isinstance(node, ast.Name) and any(v.source_name == node.id for v in known)
 
 
 def _outer(source: Source, node: ast.Name) -> str:
@@ -157,6 +197,37 @@ def _reasons(source: Source) -> Iterator[str]:
         yield "" if id(node) in docstrings else why_not(source, node)
 
 
+def why_not_in_parallel(source: Source) -> str:
+    """Reason why Numba cannot run the array statements of a function in parallel, though it may compile it:
+    operands with a dimension added by `None` fail at run time, and updates by an array of fewer dimensions do
+    not compile. Empty if none was found."""
+    for node in source.nodes:
+        match node:
+            case ast.Subscript(slice=index) if any(_is_added(source, one) for one in _indices(index)):
+                told = f"`{ast.unparse(node)}` on line {source.line(node)} adds a dimension"
+                return f"{told}, which Numba cannot run in parallel: write loops."
+            case ast.AugAssign(target=target, value=value) if _spreads(source, target, value):
+                told = f"`{ast.unparse(target)}` on line {source.line(node)} changes by an array of fewer"
+                return f"{told} dimensions, which Numba cannot run in parallel: write loops."
+            case _:
+                pass
+    return ""
+
+
+def _indices(node: ast.expr) -> list[ast.expr]:
+    return node.elts if isinstance(node, ast.Tuple) else [node]
+
+
+def _is_added(source: Source, index: ast.expr) -> bool:
+    is_none = isinstance(index, ast.Constant) and index.value is None
+    return is_none or (isinstance(index, ast.Attribute) and source.path(index) == "numpy.newaxis")
+
+
+def _spreads(source: Source, target: ast.expr, value: ast.expr) -> bool:
+    """True if an array is changed by one of fewer dimensions."""
+    return 0 < _rank(source, value) < _rank(source, target)
+
+
 def element_of(variable: Variable) -> Type:
     """The type of a variable, or of an array's elements."""
     found = variable.type
@@ -172,3 +243,94 @@ def _narrow(variable: Variable) -> str:
         return ""
     told = f"`{variable.source_name}` holds integers that wrap around in NumPy, and not in Numba"
     return f"{told}: convert it to `int64` first."
+
+
+# --------------------------------------------------------------------------------------------------
+# Expressions that Numba does not compile, in forms that it does.
+# --------------------------------------------------------------------------------------------------
+
+
+_COMPILED_TYPES = {"int": "int64", "complex": "complex128"}
+
+
+def compiled_forms(source: Source) -> Edited:
+    """Expressions in forms that Numba compiles: `np.sum(x * y)` for the product `x @ y` of vectors, which
+    needs SciPy there; means along an axis; `a[:] = a - b` for an update by an array of fewer dimensions;
+    `np.ndarray(…)`, lists as shapes, `int` as a type of elements."""
+    found = {source.span(node): text for node in source.nodes for text in [_form(source, node)] if text}
+    spans = [one for one in found if not any(one != each and each.cover(one) == each for each in found)]
+    remarks = ("Products of vectors and means are written as sums: their rounding may differ.",)
+    is_sum = any(".sum(" in found[span] for span in spans)
+    return Edited(
+        tuple(Replacement(span, found[span]) for span in sorted(spans)), (), remarks if is_sum else ()
+    )
+
+
+def _form(source: Source, node: ast.AST) -> str:
+    """The other form of an expression; empty where there is none."""
+    numpy = next((n for n, d in source.declarations.items() if _is_numpy(d) and n not in source.local), "")
+    match node:
+        case ast.AugAssign(target=target, op=operator, value=value) if _spreads(source, target, value):
+            whole = f"{target.id}[:]" if isinstance(target, ast.Name) else ast.unparse(target)
+            changed = ast.BinOp(ast.parse(whole, mode="eval").body, operator, value)
+            return f"{whole} = {ast.unparse(changed)}"
+        case ast.BinOp(left=left, op=ast.MatMult(), right=right):
+            return _product(source, left, right, numpy)
+        case ast.Call(func=function, args=[left, right], keywords=[]) if source.path(function) == "numpy.dot":
+            return _product(source, left, right, numpy)
+        case ast.Call(func=function, args=[ast.Name(id=name)], keywords=[ast.keyword("axis", axis)]) if (
+            source.path(function) == "numpy.mean" and _rank(source, node.args[0]) > 1
+        ):
+            at = constant(axis)
+            return (
+                f"({numpy}.sum({name}, axis={at}) / {name}.shape[{at}])" if at is not None and numpy else ""
+            )
+        case ast.Call(func=function, args=[shape, *_]) if numpy:
+            return _maker(source, node, function, shape, numpy)
+        case _:
+            return ""
+
+
+def _is_numpy(declared: object) -> bool:
+    return isinstance(declared, Imported) and declared.path == "numpy"
+
+
+def _product(source: Source, left: ast.expr, right: ast.expr, numpy: str) -> str:
+    """The sums that a product with a vector is; empty for other products."""
+    match _rank(source, left), _rank(source, right):
+        case 1, 1:
+            summed, axis = ast.BinOp(left, ast.Mult(), right), ""
+        case 2, 1:
+            summed, axis = ast.BinOp(left, ast.Mult(), right), ", axis=1"
+        case 1, 2:
+            summed, axis = ast.BinOp(ast.Attribute(right, "T"), ast.Mult(), left), ", axis=1"
+        case _:
+            return ""
+    return f"{numpy}.sum({ast.unparse(summed)}{axis})" if numpy else ""
+
+
+def _rank(source: Source, node: ast.expr) -> int:
+    """Number of dimensions of an array; -1 for other values and where it is undetermined."""
+    kind = source.kinds.of(node)
+    return kind.rank if isinstance(kind, ArrayKind) and not kind.lists else -1
+
+
+def _maker(source: Source, node: ast.Call, function: ast.expr, shape: ast.expr, numpy: str) -> str:
+    """A call that makes an array, with a tuple as shape and NumPy's name of the type of its elements."""
+    root, _, name = source.path(function).rpartition(".")
+    told = _told_type(source, node)
+    count = len(node.args) + len(node.keywords)
+    if (
+        root != "numpy"
+        or name not in ("zeros", "ones", "empty", "ndarray")
+        or count != 1 + (told is not None)
+    ):
+        return ""
+    made = f"{numpy}.empty" if name == "ndarray" else ast.unparse(function)
+    size = ast.unparse(ast.Tuple(shape.elts) if isinstance(shape, ast.List) else shape)
+    kind = ast.unparse(told) if told is not None else ""
+    if isinstance(told, ast.Name) and source.path(told) in _COMPILED_TYPES:
+        kind = f"{numpy}.{_COMPILED_TYPES[told.id]}"
+    if name != "ndarray" and not isinstance(shape, ast.List) and kind in ("", ast.unparse(told or shape)):
+        return ""
+    return f"{made}({size}{', dtype=' if kind else ''}{kind})"

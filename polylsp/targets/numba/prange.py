@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from polylsp.analysis.scop.paths import no_overlap
 from polylsp.core.text import Span
 from polylsp.emit.subject import Subject
 from polylsp.frontends.python.definitions import Item
@@ -21,8 +22,8 @@ from polylsp.ir.program import Array, Floating, Pointer
 from polylsp.ir.verdict import Parallel, Reduction
 from polylsp.model.action import Answer, Declined, Edited, Replacement
 from polylsp.model.facts import LoopFacts, is_governed, parallel_roots
-from polylsp.targets.numba.array_loops import overlapping_statement
-from polylsp.targets.numba.numba_subset import element_of, why_not_compiled
+from polylsp.targets.numba.array_loops import Overlaps, overlapping_statements
+from polylsp.targets.numba.numba_subset import element_of, why_not_compiled, why_not_in_parallel
 from polylsp.targets.numba.python_loops import Source, range_arguments, source_of, successor
 
 # --------------------------------------------------------------------------------------------------
@@ -310,10 +311,14 @@ def edit_loops(subject: Subject, roots: Sequence[LoopFacts]) -> Answer:
     compiled = decorated(source, spelled.njit)
     if isinstance(compiled, Declined):
         return compiled
-    why = _why_not(source, chosen, compiled)
+    overlaps = overlapping_statements(source) if not compiled.in_parallel else Overlaps("")
+    why = _why_not(source, chosen, compiled) or overlaps.refused
     if why:
         return Declined(why)
-    return _edited(source, chosen, spelled, compiled, [why for _, why in refused if why])
+    remarks = [why for _, why in refused if why]
+    made = _edited(source, chosen, spelled, compiled, remarks)
+    assumed = (*made.assumptions, *(no_overlap(*pair) for pair in overlaps.apart))
+    return replace(made, assumptions=tuple(dict.fromkeys(assumed)))
 
 
 def narrower(subject: Subject, ordinal: int) -> tuple[LoopFacts, ...]:
@@ -342,7 +347,7 @@ def _why_not(source: Source, chosen: list[LoopFacts], compiled: Decorated) -> st
     if compiled.in_parallel:
         return ""
     why = "" if compiled.already else why_not_compiled(source)
-    return why or _others_in_parallel(source, chosen) or overlapping_statement(source)
+    return why or why_not_in_parallel(source) or _others_in_parallel(source, chosen)
 
 
 def _others_in_parallel(source: Source, chosen: list[LoopFacts]) -> str:

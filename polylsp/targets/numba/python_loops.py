@@ -15,7 +15,7 @@ from polylsp.core.text import Span, newline
 from polylsp.emit.subject import Subject
 from polylsp.frontends.python.callables import parameter_kinds
 from polylsp.frontends.python.definitions import MODULE, Item, Outline, outline
-from polylsp.frontends.python.inference import inferred
+from polylsp.frontends.python.inference import Kinds, inferred
 from polylsp.frontends.python.kinds import Array
 from polylsp.frontends.python.modules import environment
 from polylsp.frontends.python.names import Declarations, path_of
@@ -59,10 +59,15 @@ class Source:
         return frozenset(arguments | {n.id for n in stored})
 
     @cached_property
+    def kinds(self) -> Kinds:
+        """Kinds of the names of the function."""
+        given = parameter_kinds(self.definition, self.declarations)
+        return inferred(self.definition.body, given, self.declarations)
+
+    @property
     def lists(self) -> tuple[str, ...]:
         """The names that stand for lists."""
-        given = parameter_kinds(self.definition, self.declarations)
-        own = inferred(self.definition.body, given, self.declarations).own
+        own = self.kinds.own
         return tuple(name for name, kind in own.items() if isinstance(kind, Array) and kind.lists)
 
     def path(self, node: ast.expr) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
+from polylsp.analysis.scop.paths import no_overlap
 from polylsp.core.settings import Settings
 from polylsp.core.text import Span, newline
 from polylsp.emit.directive_placing import line_before
@@ -27,8 +28,8 @@ from polylsp.schedule.chain import fresh_name, unstable
 from polylsp.schedule.statement_leaves import Leaf, leaves_of, refusal, violated
 from polylsp.targets.directives.rewriting import Edit, differences
 from polylsp.targets.numba import prange
-from polylsp.targets.numba.array_loops import Spelled, created_inside, spelled
-from polylsp.targets.numba.numba_subset import element_of
+from polylsp.targets.numba.array_loops import Spelled, created_inside, is_new, spelled
+from polylsp.targets.numba.numba_subset import compiled_forms, element_of
 from polylsp.targets.numba.python_loops import (
     Block,
     Kept,
@@ -146,8 +147,6 @@ def _kept(source: Source, text: LoopText) -> Declined | None:
 # needs no temporary arrays.
 # --------------------------------------------------------------------------------------------------
 
-
-_MAKERS = ("empty", "zeros", "ones", "empty_like", "zeros_like", "ones_like", "full", "full_like", "copy")
 
 Run = list[tuple[ast.stmt, Spelled]]
 """Array statements that follow each other, and can share their loops."""
@@ -303,32 +302,12 @@ def _assumptions(source: Source, run: Sequence[Spelled]) -> list[Assumption] | N
     names = dict.fromkeys(name for each in run for name in each.named)
     given = {parameter.source_name for parameter in source.subject.function.parameters}
     for one, other in combinations(names, 2):
-        if stored.isdisjoint((one, other)) or _is_new(source, one) or _is_new(source, other):
+        if stored.isdisjoint((one, other)) or is_new(source, one) or is_new(source, other):
             continue
         if not {one, other} <= given:
             return None
-        first, second = sorted((one, other))
-        found.append(Assumption("no-overlap", (first, second), f"`{first}` and `{second}` do not overlap"))
+        found.append(no_overlap(one, other))
     return found
-
-
-def _is_new(source: Source, name: str) -> bool:
-    """True if a name is only bound to arrays that the function creates."""
-    bound = [
-        n for n in source.nodes if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
-    ]
-    made = [
-        target
-        for node in source.nodes
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and _makes(source, node.value)
-        for target in node.targets
-    ]
-    return bool(bound) and all(any(each is target for target in made) for each in bound)
-
-
-def _makes(source: Source, call: ast.Call) -> bool:
-    root, _, name = source.path(call.func).rpartition(".")
-    return root == "numpy" and name in _MAKERS
 
 
 # --------------------------------------------------------------------------------------------------
@@ -391,6 +370,21 @@ def edit(subject: Subject, ordinal: int, again: Again) -> Answer:
     source = source_of(subject)
     if isinstance(source, Declined):
         return source
+    first = compiled_forms(source) if not prange.is_compiled(source) else Edited((), ())
+    now = again(applied(subject.text, first.replacements)) if first.replacements else None
+    if now is None:
+        return _edited(source, ordinal, again)
+    source = source_of(now)
+    answer = _edited(source, ordinal, again) if isinstance(source, Source) else source
+    if isinstance(answer, Declined):
+        return answer
+    whole = tuple(differences(subject.text, applied(now.text, answer.replacements)))
+    return Edited(whole, answer.assumptions, (*first.remarks, *answer.remarks))
+
+
+def _edited(source: Source, ordinal: int, again: Again) -> Answer:
+    """The same for a function whose expressions have the forms that Numba compiles."""
+    subject = source.subject
     if all(root.depth > subject.known(ordinal).depth for root in parallel_roots(subject.facts, ordinal)):
         # Threads that start once do better than those that start in each iteration of a loop around theirs.
         made = _rewritten(source, interchanged, ordinal, again)
