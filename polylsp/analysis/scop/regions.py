@@ -31,7 +31,15 @@ from polylsp.analysis.scop.summaries import Calls
 from polylsp.analysis.scop.symbolic_value import Poly
 from polylsp.analysis.scop.untaken import computes, firm_obstacle, without_reports
 from polylsp.analysis.scop.walk import walk_region
-from polylsp.analysis.scop.walk_scope import COARSE, FULL, Detail, Scope, leads_away, one_of_several
+from polylsp.analysis.scop.walk_scope import (
+    COARSE,
+    FULL,
+    Detail,
+    Scope,
+    leads_away,
+    one_of_several,
+    pointers_followed,
+)
 from polylsp.analysis.scop.walk_state import (
     ANYWHERE,
     At,
@@ -155,7 +163,7 @@ class _Cutter:
         """Walk statements that stand in no loop, or only in refused ones. No answer depends on the state
         after the last run with loops."""
         run: list[Statement] = []
-        size = 0
+        size, run_sets, run_follows = 0, False, False
         every = list(flat(statements))
         last = max((k for k, each in enumerate(every) if has_loops([each])), default=-1)
         for number, statement in enumerate(every):
@@ -164,23 +172,24 @@ class _Cutter:
             manages = _manages_memory(statement, self.calls)
             if manages or obstacle(statement, self.calls) is not None:
                 self.flush(run)
-                run, size = [], 0
+                run, size, run_sets, run_follows = [], 0, False, False
                 if number > last:
                     return
                 if manages or not self.presumed(statement):
                     self.without(statement, firm_obstacle(statement, self.calls))
                 continue
             more = _assignments([statement])
+            own = with_calls(effects(statement), self.calls)
+            sets = isinstance(statement, Loop) and sets_pointers(own)
+            follows = bool(own.calls) or any(True for p in own.places for _ in pointers_followed(p))
             # No pointer in memory can be followed in the nest that sets it.
-            alone = isinstance(statement, Loop) and sets_pointers(with_calls(effects(statement), self.calls))
-            if alone or (size + more > _MOST_STATEMENTS and isinstance(statement, Loop)):
+            apart = (sets or run_sets) and (follows or run_follows)
+            if apart or (size + more > _MOST_STATEMENTS and isinstance(statement, Loop)):
                 self.flush(run)
-                run, size = [], 0
+                run, size, run_sets, run_follows = [], 0, False, False
             run.append(statement)
             size += more
-            if alone:
-                self.flush(run)
-                run, size = [], 0
+            run_sets, run_follows = run_sets or sets, run_follows or follows
         self.flush(run)
 
     def flush(self, run: list[Statement]) -> None:
