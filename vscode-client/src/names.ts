@@ -12,6 +12,8 @@ export const REPORT = 'polylsp.report';
 export const INSTALL = 'polylsp.install';
 export const CHOOSE_INTERPRETER = 'polylsp.chooseInterpreter';
 export const EXAMPLE = 'polylsp.example';
+export const WORKSPACE_REPORT = 'polylsp.workspaceReport';
+export const OFFLOAD_RANKED = 'polylsp.offloadRanked';
 export const MENU = 'polylsp.menu';
 export const WALKTHROUGH = 'polylsp.walkthrough';
 

@@ -69,6 +69,21 @@ const STEPS = {
     await page.keyboard.press('Escape');
   },
 
+  async 'the loops of the workspace are ranked in a view, which leads to them'({ page, shoot }) {
+    await palette(page, 'polylsp: Report of the Workspace');
+    const first = page.getByRole('treeitem', { name: /^1\. i of multiply/ });
+    await first.waitFor(WAIT);
+    await page.getByText(/loops? to run in parallel, of \d+/).waitFor(WAIT);
+    await first.click();
+    await page.getByRole('button', { name: 'Ln 20, Col 5' }).waitFor(WAIT);
+    await first.hover();
+    await shoot('ranking');
+    await first.getByRole('button', { name: 'Run in Parallel…' }).click();
+    await page.locator('.quick-input-list .monaco-list-row', { hasText: 'OpenMP' }).first().waitFor(WAIT);
+    await page.keyboard.press('Escape');
+    await palette(page, 'View: Toggle Primary Side Bar Visibility');
+  },
+
   ...READING,
 
   ...VIEW,
