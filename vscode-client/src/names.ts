@@ -20,5 +20,8 @@ export const WALKTHROUGH = 'polylsp.walkthrough';
 /** Not in the palette: an edit that is shown first. */
 export const APPLY = 'polylsp.apply';
 
-/** Those that the server may name in lenses. */
-export const CLIENT_COMMANDS = [WHY, OFFLOAD];
+/** The server's own, which applies an action that it has listed. */
+export const APPLY_FIX = 'polylsp.applyAction';
+
+/** Those that the server may name in lenses and in links of hovers. */
+export const CLIENT_COMMANDS = [WHY, OFFLOAD, APPLY_FIX];

@@ -76,7 +76,7 @@ export class RankingView implements vscode.TreeDataProvider<RankedLoop>, vscode.
     const subject = loop.iterator ? `${loop.iterator} of ${loop.function}` : `a loop of ${loop.function}`;
     const item = new vscode.TreeItem(`${loop.rank}. ${subject}`);
     const place = `${path.basename(uri.fsPath)}:${loop.range.start.line + 1}`;
-    item.description = `${loop.estimate.replace(/`/g, '')} · ${place}`;
+    item.description = `${place} · ${loop.estimate.replace(/`/g, '')}`;
     item.iconPath = new vscode.ThemeIcon(loop.obstacle ? 'circle-outline' : 'rocket');
     item.contextValue = loop.obstacle ? 'loop' : 'loop-with-edit';
     item.tooltip = tooltip(loop, vscode.workspace.asRelativePath(uri));

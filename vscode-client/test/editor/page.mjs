@@ -88,6 +88,17 @@ const STEPS = {
 
   ...VIEW,
 
+  async 'the hover applies the best fix, and undo takes it back'({ page, shoot }) {
+    const link = page.locator('.monaco-hover:visible a', { hasText: 'in parallel with OpenMP' }).first();
+    await hoverUntil(page, outer(page), link);
+    await shoot('hover-fix');
+    await link.click();
+    await line(page, '#pragma omp parallel for').waitFor(WAIT);
+    await outer(page).click();
+    await page.keyboard.press('Control+Z');
+    await line(page, '#pragma omp parallel for').waitFor({ state: 'detached', ...WAIT });
+  },
+
   async 'generated code is shown, and nothing is changed'({ page, editor, shoot }) {
     await outer(page).click();
     await page.keyboard.press('Control+.');
