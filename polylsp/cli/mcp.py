@@ -26,7 +26,7 @@ _MOST_CHARACTERS = 60_000
 _INSTRUCTIONS = (
     "polylsp proves which loops of C and Python can run in parallel, and gives two iterations that conflict"
     " where they cannot. `parallel` and `reduction` are proven under the conditions listed; `unknown` means"
-    " not decided. Check before you write OpenMP or Numba, and let `apply` make the edit."
+    " neither is proven. Check before you write OpenMP or Numba, and let `apply` make the edit."
 )
 
 
