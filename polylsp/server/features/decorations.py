@@ -70,13 +70,13 @@ async def hover(ls: PolylspServer, params: types.HoverParams) -> convert.Json | 
         return *figures, *kernel_parts(report, partial(ls.kernel_words.of, settings), function, ordinal)
 
     found = hover_at(source, report, offset, more)
-    if found is not None and APPLY_ACTION in ls.client.commands:
-        found = _with_fix(ls, document, report, source, found)
     if found is not None and ls.client.images and document.is_reported:
         whole = document.source
         found = await ls.pictures.add(found, document, ls.jobs)
         if document.source is not whole:
             raise JsonRpcContentModified("The text changed")
+    if found is not None and APPLY_ACTION in ls.client.commands:
+        found = _with_fix(ls, document, report, source, found)
     return convert.hover(source, found, ls.client) if found else None
 
 
