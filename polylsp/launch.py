@@ -23,6 +23,14 @@ def python_command(entry_point: str) -> tuple[str, ...]:
     return (sys.executable, "-I", *flags, os.path.abspath(__file__), entry_point, *path)
 
 
+def shell_command() -> tuple[str, ...]:
+    """The command that runs `polylsp` as in a shell in a new process; arguments follow."""
+    path = _without_working_directory(sys.path)
+    path += [_PACKAGES] if _PACKAGES not in path else []
+    code = f"import sys; sys.path[:] = {path!r}; from polylsp.cli import main; sys.exit(main())"
+    return (sys.executable, "-I", "-c", code)
+
+
 def leave_out_working_directory() -> None:
     """Look for modules in the working directory no more, nor in folders relative to it."""
     sys.path[:] = _without_working_directory(sys.path)

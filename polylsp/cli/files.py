@@ -12,17 +12,17 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from polylsp.cli.output import Misused
-from polylsp.core.language import LANGUAGES, language_of
+from polylsp.core.language import SEARCHED, language_of
 from polylsp.core.notebook import SUFFIX, NotebookSource
 from polylsp.core.project import Project, WrongProject, project_of
 from polylsp.core.settings import MACRO, Settings
-from polylsp.core.source_files import decode, read_file, read_up_to, why_no_python
+from polylsp.core.source_files import decode, read_file, read_up_to, sources_in, why_no_python
 from polylsp.core.text import Source
 
 # --------------------------------------------------------------------------------------------------
@@ -125,9 +125,6 @@ def size(text: str) -> tuple[str, int]:
 # --------------------------------------------------------------------------------------------------
 
 
-_SEARCHED = frozenset(suffix for one in LANGUAGES for suffix in one.searched)
-
-
 class Unreadable(Exception):
     """A file that cannot be read; the message is for the user."""
 
@@ -206,13 +203,13 @@ _OPTIONS = {
 
 def files_of(paths: Sequence[str]) -> list[str]:
     """The files that paths mean, each once: a file as it is named, a folder by all its `*.c`, `*.py` and
-    `*.ipynb` in alphabetical order (hidden folders are left out), and by folders in it that cannot be read.
+    `*.ipynb` in alphabetical order (see `sources_in`), and by folders in it that cannot be read.
     Raises `Misused` for an empty path."""
     if "" in paths:
         raise Misused("a path is empty")
     found: dict[str, str] = {}
     for path in paths:
-        for file in _sources(path) if Path(path).is_dir() else [path]:
+        for file in sources_in(path, SEARCHED) if Path(path).is_dir() else [path]:
             found.setdefault(os.path.realpath(file), file)
     return list(found.values())
 
@@ -318,17 +315,3 @@ def _expect_text(path: str, data: bytes) -> None:
     why = why_no_python(data) if Path(path).suffix == ".py" else ""
     if why:
         raise Unreadable(f"{path}: {why}")
-
-
-def _sources(folder: str) -> Iterator[str]:
-    unreadable: list[str] = []
-
-    def refused(error: OSError) -> None:
-        unreadable.append(str(Path(error.filename)))
-
-    for root, folders, files in os.walk(folder, onerror=refused):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            if Path(name).suffix in _SEARCHED:
-                yield str(Path(root) / name)
-    yield from unreadable

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
@@ -18,12 +17,8 @@ from typing import Any
 
 import polylsp
 from polylsp.cli.output import Exit, Misused
+from polylsp.launch import shell_command
 
-_ENTER = (
-    f"import sys; sys.path.insert(0, {os.path.dirname(polylsp.__path__[0])!r});"  # noqa: PTH120
-    " from polylsp.cli import main; sys.exit(main())"
-)
-_COMMAND = (sys.executable, "-I", "-c", _ENTER)
 _SECONDS = 600.0
 _MOST_CHARACTERS = 60_000
 """Characters of an answer: assistants pay for each."""
@@ -31,7 +26,7 @@ _MOST_CHARACTERS = 60_000
 _INSTRUCTIONS = (
     "polylsp proves which loops of C and Python can run in parallel, and gives two iterations that conflict"
     " where they cannot. `parallel` and `reduction` are proven under the conditions listed; `unknown` means"
-    " not decided. Check before you write OpenMP or Numba, and let `apply` make the edit."
+    " neither is proven. Check before you write OpenMP or Numba, and let `apply` make the edit."
 )
 
 
@@ -129,7 +124,7 @@ class Tools:
         environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100"}
         try:
             ended = subprocess.run(
-                [*_COMMAND, command, *arguments],
+                [*shell_command(), command, *arguments],
                 cwd=self._root,
                 env=environment,
                 stdin=subprocess.DEVNULL,

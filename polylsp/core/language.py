@@ -23,6 +23,9 @@ C = Language("c", "C", (".c", ".h"), (".c",), "//")
 PYTHON = Language("python", "Python", (".py", ".ipynb"), (".py", ".ipynb"), "#")
 LANGUAGES = (C, PYTHON)
 
+SEARCHED = frozenset(suffix for one in LANGUAGES for suffix in one.searched)
+"""Suffixes of the files that a folder is searched for."""
+
 
 def named(word: str) -> Language:
     """The language of that name; C if there is none."""

@@ -231,6 +231,13 @@ class Settings:
             "choices": ("essential", "all", "off"),
         },
     )
+    workspace_diagnostics: bool = field(
+        default=False,
+        metadata={
+            "doc": "List findings of all C and Python files of the workspace, not of the open ones alone."
+            " Read when the server starts; files beyond the first 2,000 are left out."
+        },
+    )
     disabled_diagnostics: tuple[str, ...] = field(
         default=(), metadata={"doc": "Codes of diagnostics that are not shown, such as `sequential-loop`."}
     )

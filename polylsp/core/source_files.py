@@ -18,7 +18,7 @@ import stat
 import tempfile
 import time
 import tokenize
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -37,6 +37,8 @@ _KINDS = {
     stat.S_IFBLK: "a device",
 }
 _MEBIBYTE = 2**20
+_ENVIRONMENT = "pyvenv.cfg"
+_PACKAGES = "node_modules"
 
 
 def read_file(path: str | Path, most_mb: int) -> bytes:
@@ -51,6 +53,25 @@ def read_file(path: str | Path, most_mb: int) -> bytes:
     if len(found) > most_mb * _MEBIBYTE:
         raise OSError(errno.EFBIG, f"it is larger than {most_mb} MiB (`max_file_mb`)")
     return found
+
+
+def sources_in(folder: str | Path, suffixes: frozenset[str]) -> Iterator[str]:
+    """Paths of the files with some suffixes in a folder, in alphabetical order, then those of folders in it
+    that cannot be read. Hidden folders, environments of Python and `node_modules` are left out."""
+    unreadable: list[str] = []
+
+    def refused(error: OSError) -> None:
+        unreadable.append(str(Path(error.filename)))
+
+    for root, folders, files in os.walk(folder, onerror=refused):
+        if _ENVIRONMENT in files and Path(root) != Path(folder):
+            folders.clear()
+            continue
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != _PACKAGES)
+        for name in sorted(files):
+            if Path(name).suffix in suffixes:
+                yield str(Path(root) / name)
+    yield from unreadable
 
 
 def read_up_to(file: BinaryIO, most: int) -> bytes:

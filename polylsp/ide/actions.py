@@ -237,7 +237,7 @@ def _too_little(
         return ""
     count = wording.rounded(work)
     much = f"about {count} operations" if len(roots) == 1 else f"up to {count} operations each"
-    return f"too little work to pay: {much}"
+    return f"likely slower: {much}"
 
 
 # --- Transforms --------------------------------------------------------------------------

@@ -210,7 +210,7 @@ def _unordered(source: Source, placed: PlacedFunction, directive: DirectiveFacts
             return f"{told}, but {late}{shown}: put `#pragma omp barrier` between them."
         case "task":
             wait = "put `#pragma omp taskwait` between them"
-            return f"{told}, but nobody waits for the task before that{shown}: {wait}."
+            return f"{told}, but the task may not have ended by then{shown}: {wait}."
         case "tasks":
             order = "say with `depend` which one comes first"
             if directive.words == "taskloop":

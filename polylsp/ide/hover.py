@@ -113,8 +113,16 @@ def illustrated(found: Hover, svg: str, words: str) -> Hover:
     return replace(found, markdown="\n\n".join(each for each in pieces if each))
 
 
+def linked(found: Hover, title: str, target: str) -> Hover:
+    """The hover with a link below its first sentence, to a command of the client's."""
+    sentence, _, rest = found.markdown.partition("\n\n")
+    link = f"[{_sentence(title).replace(']', chr(92) + ']')}]({target})"
+    return replace(found, markdown="\n\n".join(each for each in (sentence, link, rest) if each))
+
+
 def parts_of(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Iterator[Part]:
-    """The parts of the hover: sentence, dependences, assumptions, band, transform and schedule."""
+    """The parts of the hover: sentence, dependences, assumptions, band and transform. The schedule, as isl's
+    text, and the sizes of the example are for `polylsp explain`."""
     yield from _directives(source, placed, loop)
     yield wording.verdict_sentence(source, placed, loop)
     yield from _evidence(source, placed, loop)
@@ -158,18 +166,11 @@ def _evidence(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Iterat
             yield from _assumptions("This assumes that", verdict.assumptions)
         case Sequential(witness=witness, carried=carried):
             yield from _dependences(source, placed, carried or (witness.dependence,))
-            yield from _example(witness.parameters, wording.example_words(witness))
         case Unknown(rejection=rejection, would_help=would_help, carried=carried):
             if rejection.advice and would_help:
                 yield f"{wording.capital(advice_words(placed, rejection).rstrip('.'))}."
             yield from _assumptions("It would be parallel if", would_help)
             yield from _dependences(source, placed, carried)
-
-
-def _example(parameters: Sequence[tuple[str, int]], words: str) -> Iterator[str]:
-    if words:
-        sizes = ", ".join(f"{name} = {value}" for name, value in parameters)
-        yield f"Example{f' with {sizes}' if sizes else ''}: {words}."
 
 
 def _assumptions(heading: str, assumptions: Sequence[Assumption]) -> Iterator[Bullets]:
@@ -231,8 +232,6 @@ def _nest(placed: PlacedFunction, loop: LoopFacts, nest: NestFacts) -> Iterator[
         yield wording.transform_sentence(loop, transform)
     elif nest.transform is not None and nest.transform.kind == "none-found":
         yield "No reordering of this nest was found that exposes parallelism."
-    if nest.transform is not None and nest.transform.schedule:
-        yield Code("Schedule", nest.transform.schedule)
 
 
 def _markdown(part: Part) -> str:
@@ -260,6 +259,9 @@ _TICKS = re.compile(r"`+")
 _LIVE = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])[(\[:]|:(?=//)|(?<=\bwww)\.", re.IGNORECASE)
 """Characters that would form a tag, a link or an address in a text outside of code."""
 
+_ELEMENT = re.compile(r"(?<![^\s(])[A-Za-z_][\w.]*(?:->[\w.]+)*(?:\[[^\[\]\n]*\])+(?=[\s,.;:)]|$)")
+"""An array element among the words of a sentence, as in "i = 1 writes a[1]"."""
+
 
 def _sentence(text: str) -> str:
     """A sentence with code between backticks. Nothing that a name or a string of the source says becomes a
@@ -269,13 +271,28 @@ def _sentence(text: str) -> str:
         if number % 2 and number < len(pieces) - 1:
             pieces[number] = piece.replace("\n", " ") or " "
         else:
-            pieces[number] = _LIVE.sub(r"\\\g<0>", piece.replace("\\", r"\\"))
+            pieces[number] = _words_outside(piece, is_first=number == 0, is_last=number == len(pieces) - 1)
     for number in range(2, len(pieces) - 1, 2):
         # Two backticks in a row would begin another kind of code.
         pieces[number] = pieces[number] or " "
     if len(pieces) % 2 == 0:
         pieces[-2:] = [f"{pieces[-2]}\\`{pieces[-1]}"]
     return "`".join(pieces)
+
+
+def _words_outside(text: str, *, is_first: bool, is_last: bool) -> str:
+    """Words outside of code, with array elements (`a[i][1]`) as code: editors take their brackets for links.
+    Code beside the text stays apart."""
+    done, words = 0, ""
+    for found in _ELEMENT.finditer(text):
+        if (found.start() > 0 or is_first) and (found.end() < len(text) or is_last):
+            words += f"{_escaped(text[done : found.start()])}`{found.group()}`"
+            done = found.end()
+    return words + _escaped(text[done:])
+
+
+def _escaped(text: str) -> str:
+    return _LIVE.sub(r"\\\g<0>", text.replace("\\", r"\\"))
 
 
 def _plain(part: Part) -> str:

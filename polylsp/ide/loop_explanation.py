@@ -12,7 +12,7 @@ from polylsp.ide.check_json import loop_object, nest_object, position_object
 from polylsp.ide.excerpt import excerpt
 from polylsp.ide.hover import Bullets, Code, Part, dependence_table, parts_of
 from polylsp.ide.lookup import loop_on_line, nest_of
-from polylsp.ir.verdict import Dependence
+from polylsp.ir.verdict import Dependence, Sequential, Witness
 from polylsp.model.facts import FileReport, LoopFacts, NestFacts, PlacedFunction
 
 _STATEMENT = re.compile(r"^\s*(\w+)\[(.*?)\]\s*(?::\s*(.*))?$", re.DOTALL)
@@ -26,9 +26,13 @@ def explain_parts(whole: Source, placed: PlacedFunction, loop: LoopFacts) -> Ite
     header = excerpt(source, placed.span(loop.header))
     yield f"Loop {loop.ordinal} of `{placed.answer.facts.name}`, line {line}: `{header}`"
     yield from parts_of(source, placed, loop)
+    if isinstance(loop.verdict, Sequential):
+        yield from _example(loop.verdict.witness)
     nest = nest_of(placed, loop)
     if nest is None:
         return
+    if nest.transform is not None and nest.transform.schedule:
+        yield Code("Schedule, as isl text", nest.transform.schedule)
     if nest.model is not None:
         if words := domain_words(nest.model.domain):
             yield Bullets("Iterations of the nest", words)
@@ -36,6 +40,13 @@ def explain_parts(whole: Source, placed: PlacedFunction, loop: LoopFacts) -> Ite
     if nest.dependences:
         yield f"All dependences of the nest ({len(nest.dependences)}):"
         yield dependence_table(source, placed, nest.dependences, carriers=_carriers(placed))
+
+
+def _example(witness: Witness) -> Iterator[str]:
+    """Two iterations that conflict, with the sizes for which they do."""
+    if words := wording.example_words(witness):
+        sizes = ", ".join(f"{name} = {value}" for name, value in witness.parameters)
+        yield f"Example{f' with {sizes}' if sizes else ''}: {words}."
 
 
 def explain_object(source: Source, report: FileReport, line: int) -> dict[str, Any] | None:

@@ -203,7 +203,7 @@ def _candidate_lines(number: int, each: Candidate, width: int) -> Iterator[Line]
 
 def _work_words(work: Work | None) -> str:
     if work is None:
-        return "work not known"
+        return "work unknown"
     if not work.factors:
         return f"about {rounded(work.known)} operations"
     factors = [f"({each})" if " + " in each or " - " in each else each for each in work.factors]
@@ -259,7 +259,9 @@ def _candidate_object(number: int, each: Candidate) -> JsonObject:
         "function": each.function,
         "iterator": each.iterator or None,
         "verdict": each.verdict,
+        "label": each.label,
         "work": work,
+        "estimate": _work_words(each.work),
         "target": each.target,
         "command": each.command or None,
         "condition": each.condition or None,

@@ -60,20 +60,20 @@ def _told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Pos
         case "interchange":
             return _interchange(placed, loop, names)
         case "distribute":
-            title = f"Split the loop {name}, so that a part of it runs in parallel"
+            title = f"Split the loop {name} to run a part of it in parallel"
             return Told(title, codes=("needs-distribution", "sequential-loop"))
         case "skew":
-            title = f"Skew the nest of {name}, so that a wavefront runs in parallel"
+            title = f"Skew the loops of {name} to run a wavefront in parallel"
             return Told(title, codes=("needs-skewing", "sequential-loop"))
         case "tile":
-            return Told(f"Tile the nest of {name}, so that what it uses again is still in the cache")
+            return Told(f"Tile {names} for cache reuse")
         case "fuse":
             return Told(f"Fuse the loops {_with_lines(source, placed, loops)}")
         case "privatize":
             fresh = not is_governed(placed.answer.facts, loop.ordinal)
             return Told(_privatized(loop), "quickfix", ("needs-privatization",), fresh, not fresh)
         case "expand":
-            title = f"Expand a scalar of the loop {name} into an array, so that the loop can be split"
+            title = f"Expand a scalar of the loop {name} into an array to split the loop"
             return Told(title, codes=("sequential-loop",))
         case "rewrite-reduction":
             return Told(f"Sum up in a local variable over the loop {name}", codes=("reduction-loop",))
@@ -89,11 +89,10 @@ def _told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Pos
             title = f"Run {name} in parallel with OpenMP where a check finds that {apart}"
             return Told(title, "quickfix", _OVERLAP)
         case "simd":
-            return Told(f"Add up over {name} with the vector unit, in another order")
+            return Told(f"Vectorise the sum over {name} (reorders additions)")
         case "unroll-and-jam":
             inner = wording.subject(loops[-1])
-            title = f"Run several iterations of the loops around {inner} together"
-            return Told(f"{title}, so that what they share is loaded once")
+            return Told(f"Unroll and jam the loops around {inner} to reuse loaded values")
         case "numba":
             title = f"Rewrite the loops of {name} and run them in parallel with Numba"
             codes = ("needs-skewing", "needs-interchange", "needs-distribution", "sequential-loop")
@@ -126,10 +125,8 @@ def no_overlap(loop: LoopFacts) -> tuple[Assumption, ...]:
 def _interchange(placed: PlacedFunction, loop: LoopFacts, names: str) -> Told:
     nest = nest_of(placed, loop)
     exposes = nest is not None and nest.transform is not None and nest.transform.kind == "interchange"
-    why = "one of them runs in parallel" if exposes else "memory is read in the order in which it lies"
-    return Told(
-        f"Interchange the loops {names}, so that {why}", codes=("needs-interchange", "sequential-loop")
-    )
+    why = "to run one of them in parallel" if exposes else "to access memory with stride 1"
+    return Told(f"Interchange the loops {names} {why}", codes=("needs-interchange", "sequential-loop"))
 
 
 def _with_lines(source: Source, placed: PlacedFunction, loops: list[LoopFacts]) -> str:
@@ -142,7 +139,7 @@ def _with_lines(source: Source, placed: PlacedFunction, loops: list[LoopFacts]) 
 def _from_copies(loop: LoopFacts) -> str:
     former = loop.verdict.former if isinstance(loop.verdict, Sequential) else ()
     reads, copies = wording.copies_words(former)
-    return f"Read {reads} from {copies}, so that the iterations of {wording.subject(loop)} can run at once"
+    return f"Read {reads} from {copies} to run {wording.subject(loop)} in parallel"
 
 
 def _privatized(loop: LoopFacts) -> str:

@@ -138,14 +138,14 @@ def handed_out(loop: LoopFacts) -> str:
     """Sentence on a loop over `prange` without findings."""
     verdict = loop.verdict
     if not isinstance(verdict, Parallel):
-        return f"Numba runs iterations of {subject(loop)} at once, and does not look whether they may."
+        return f"Numba runs the iterations of {subject(loop)} in parallel without a check that this is safe."
     private = listing([f"`{name}`" for name in verdict.private])
     own = [f"each has its own {private}"] if private else []
     names = [f"`{each.variable}`" for each in verdict.reductions if not each.is_array]
     combined = [f"Numba combines what threads find for {listing(names)}"] if names else []
     rest = f": {' and '.join([*own, *combined])}" if own or combined else ""
     when = f" if {assumption_words(verdict.assumptions)}" if verdict.assumptions else ""
-    return f"Numba runs iterations of {subject(loop)} at once, as it may{when}{rest}."
+    return f"Numba runs the iterations of {subject(loop)} in parallel, which is proven safe{when}{rest}."
 
 
 def distance_words(distance: int | None) -> str:
@@ -282,7 +282,7 @@ def _unknown_sentence(placed: PlacedFunction, loop: LoopFacts, verdict: Unknown)
         return f"{subject(loop)} could run in parallel if {assumption_words(verdict.would_help)}: {reason}."
     told = advice_words(placed, rejection)
     words = f"; {_open(told)}" if told else ""
-    return f"{subject(loop)} is not decided: {reason}{words}."
+    return f"unknown whether {subject(loop)} can run in parallel: {reason}{words}."
 
 
 def _former_words(former: Sequence[tuple[str, str]]) -> str:
@@ -354,8 +354,8 @@ def _swap_words(source: Source, placed: PlacedFunction, loop: LoopFacts) -> str:
         return ""
     other = found.groupdict().get("other") or found[1]
     return (
-        f"{subject(loop)} is not decided: it swaps `{name}` and `{other}` in each iteration, as time steps"
-        " do; the loops inside it have verdicts of their own."
+        f"unknown whether {subject(loop)} can run in parallel: it swaps `{name}` and `{other}` in each"
+        " iteration, as time steps do; the loops inside it have verdicts of their own."
     )
 
 

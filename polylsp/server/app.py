@@ -203,6 +203,7 @@ _COMMANDS: dict[str, Callable[..., Any]] = {
     commands.TELL_REMARKS: commands.tell_remarks,
     commands.MEASURE: commands.measure,
     commands.TUNE: commands.tune,
+    commands.RANK: commands.rank,
 }
 
 

@@ -36,14 +36,15 @@ class Edit:
 
 @dataclass(eq=False, slots=True)
 class Document:
-    """An open document. `report` is the last report, for `reported` (a source, not always the present one);
-    `since` has the replacements since then, as (offset, length before, length after), or is `None` when
-    everything was replaced. `is_whole`: no function of that source is missing in it. `needs_quick` and
-    `needs_full` say which analyses are due; `found` has the keys of the answers about functions of the
-    present text by their starts, since `found_for` was the revision, and `left` are those left to other
-    workers. `edited` and `shown` are the place of the last edit and the visible range; `touched` grows with
-    each edit of any document; `revision` with each reason to analyse again. `is_doubtful`: messages were
-    lost, and a change may have been among them."""
+    """An open document, or (where `is_open` is false) a file of the workspace that is analysed like one.
+    `report` is the last report, for `reported` (a source, not always the present one); `since` has the
+    replacements since then, as (offset, length before, length after), or is `None` when everything was
+    replaced. `is_whole`: no function of that source is missing in it. `needs_quick` and `needs_full` say
+    which analyses are due; `found` has the keys of the answers about functions of the present text by their
+    starts, since `found_for` was the revision, and `left` are those left to other workers. `edited` and
+    `shown` are the place of the last edit and the visible range; `touched` grows with each edit of any
+    document; `revision` with each reason to analyse again. `is_doubtful`: messages were lost, and a change
+    may have been among them."""
 
     uri: str
     path: str
@@ -65,6 +66,7 @@ class Document:
     edited: Span | None = None
     shown: Span | None = None
     is_doubtful: bool = False
+    is_open: bool = True
     waiting: list[asyncio.Future[None]] = field(default_factory=list[asyncio.Future[None]])
     waiting_for_parts: list[asyncio.Future[None]] = field(default_factory=list[asyncio.Future[None]])
 

@@ -274,16 +274,17 @@ class Jobs:
                     return each
             elif not self._is_slow(each, each.job, document, is_urgent=is_urgent):
                 return None
-        return self._crew.hire()
+        # No process is started for a file that nobody looks at, unless there is none.
+        return self._crew.hire() if document.is_open or not self._crew.workers else None
 
     def _is_slow(
         self, supervisor: Supervisor, job: Job | Question, document: Document, *, is_urgent: bool
     ) -> bool:
         """True if the worker of a job will not be free soon for another; a full analysis makes room for
-        urgent work."""
+        urgent work, and one of a file that is not open for any open document."""
         if isinstance(job, Question):
             return self._is_long(supervisor, job.started)
-        if job.full and is_urgent:
+        if job.full and (is_urgent or (document.is_open and not job.document.is_open)):
             self._cancel(supervisor, job)
         at_function = job.cancelled or job.document is document
         return self._is_long(supervisor, job.since if at_function else job.started)

@@ -49,7 +49,9 @@ class Measurements:
     command: Sequence[str] = python_command("polylsp.measuring.measuring_process:main")
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     _kept: dict[str, dict[Loop, Kept]] = field(default_factory=dict[str, "dict[Loop, Kept]"])
-    _bars: dict[str, asyncio.Task[object]] = field(default_factory=dict[str, "asyncio.Task[object]"])
+    _bars: dict[int | str, asyncio.Task[object]] = field(
+        default_factory=dict[int | str, "asyncio.Task[object]"]
+    )
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     def of(self, document: Document) -> dict[Loop, Kept]:
@@ -75,7 +77,7 @@ class Measurements:
 
     def cancelled(self, token: int | str) -> None:
         """The user pressed cancel beside a progress bar."""
-        task = self._bars.get(str(token))
+        task = self._bars.get(token)
         if task is not None:
             task.cancel()
 
@@ -122,14 +124,15 @@ class Bar:
     """A progress bar at the client, if it grants one."""
 
     protocol: Protocol
-    token: str
+    token: str | int
     _is_begun: bool = False
 
-    async def begin(self, title: str) -> None:
-        """Ask for the bar, and show it."""
+    async def begin(self, title: str, *, is_granted: bool = False) -> None:
+        """Show the bar; ask the client for it first, unless `is_granted`."""
         params = types.WorkDoneProgressCreateParams(token=self.token)
         try:
-            await self.protocol.send_request_async(types.WINDOW_WORK_DONE_PROGRESS_CREATE, params)
+            if not is_granted:
+                await self.protocol.send_request_async(types.WINDOW_WORK_DONE_PROGRESS_CREATE, params)
         except Exception:
             return
         self._is_begun = True

@@ -1,8 +1,8 @@
 """Work queue of the server: jobs, user requests, and the received answers.
 
-Order: requests that people wait for, quick analyses before full ones, the document edited last
-before others. Answers are stored here, not by the workers alone: a new worker receives those of its
-document, and recomputes none of them.
+Order: requests that people wait for, open documents before other files of the workspace, quick
+analyses before full ones, the document edited last before others. Answers are stored here, not by the
+workers alone: a new worker receives those of its document, and recomputes none of them.
 """
 
 from __future__ import annotations
@@ -242,7 +242,11 @@ class Queue:
 
     def _documents(self) -> list[Document]:
         due = [each for each in self.documents() if each.needs_quick or each.needs_full]
-        return sorted(due, key=lambda each: (each.needs_quick, each.touched), reverse=True)
+        return sorted(due, key=_urgency, reverse=True)
+
+
+def _urgency(document: Document) -> tuple[bool, bool, int]:
+    return document.is_open, document.needs_quick, document.touched
 
 
 def _now() -> Since:

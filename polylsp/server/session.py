@@ -21,6 +21,7 @@ from polylsp.core.settings import Settings
 from polylsp.measuring.tools import compiler_here, gpu_here
 from polylsp.server import client
 from polylsp.server.client import Client
+from polylsp.server.closed_files import ClosedFiles
 from polylsp.server.jobs import Jobs
 from polylsp.server.kernel_checks import KernelWords
 from polylsp.server.measurements import Measurements, Tunings
@@ -80,7 +81,8 @@ class PolylspServer(LanguageServer):
         self.folder_settings: dict[str, Settings] = {}
         self._projects: dict[Path, Project] = {}
         self._wrong_projects: set[str] = set()
-        self.jobs = Jobs(worker_command, self.documents.values, self.settings_of, self)
+        self.jobs = Jobs(worker_command, self._analysed_documents, self.settings_of, self)
+        self.closed_files = ClosedFiles(self.jobs, self.settings_at)
         self.job_progress = Progress(self.protocol, False, self.jobs.abandon)
         self.measurements = Measurements(self.protocol)
         self.tunings = Tunings()
@@ -114,6 +116,7 @@ class PolylspServer(LanguageServer):
         self._lost.pop(document.uri, None)
         self.documents[document.uri] = document
         self._findings[document.uri] = findings
+        self.closed_files.opened(document.path)
         if document.is_ours:
             self.jobs.want(document, full=True)
 
@@ -204,6 +207,7 @@ class PolylspServer(LanguageServer):
         self._owed_lenses.discard(uri)
         for each in told if self._publishes(document) else ():
             self._publish(each, None, "[]")
+        self.closed_files.closed(document.path)
 
     def end(self) -> None:
         """The client has left: nothing of the conversation goes on."""
@@ -215,6 +219,7 @@ class PolylspServer(LanguageServer):
     def reanalyse(self) -> None:
         """Analyse every open document again: something beside their texts has changed."""
         self._projects.clear()
+        self.closed_files.outdate()
         for document in self.documents.values():
             if document.is_ours:
                 self._owed_diagnostics.add(document.uri)
@@ -223,9 +228,13 @@ class PolylspServer(LanguageServer):
                 self.jobs.want(document, full=True, again=True)
 
     def settings_of(self, document: Document) -> Settings:
-        """The settings of the innermost workspace folder that holds a document; where these are defaults,
-        those of its project."""
-        path = Path(document.path)
+        """The settings for a document."""
+        return self.settings_at(document.path)
+
+    def settings_at(self, name: str) -> Settings:
+        """The settings of the innermost workspace folder that holds a file; where these are defaults, those
+        of its project."""
+        path = Path(name)
         holding = [(uri, folder) for uri, folder in self.folders.items() if path.is_relative_to(folder)]
         settings = self.settings
         if holding:
@@ -307,8 +316,9 @@ class PolylspServer(LanguageServer):
     # --- the jobs' observer ----------------------------------------------------------------------
 
     def job_progressed(self, job: Job) -> None:
-        """Show how far it is."""
-        self.job_progress.job_progressed(job)
+        """Show how far it is; for files that are not open, their request does."""
+        if job.document.is_open:
+            self.job_progress.job_progressed(job)
 
     def job_ended(self, job: Job) -> None:
         """Show that it is over."""
@@ -324,6 +334,8 @@ class PolylspServer(LanguageServer):
     def report_ready(self, job: Job) -> None:
         """Send the findings to the client."""
         document = job.document
+        if not document.is_open:
+            return
         assert document.report is not None
         self._end_parts(document)
         # After an edit the client asks by itself.
@@ -386,6 +398,11 @@ class PolylspServer(LanguageServer):
         if level:
             details = verbose if level == _TRACES.index("verbose") else None
             self.protocol.notify(types.LOG_TRACE, types.LogTraceParams(message=message, verbose=details))
+
+    def _analysed_documents(self) -> list[Document]:
+        """The open documents, and the other file that is being analysed, if one is."""
+        file = self.closed_files.at_hand
+        return [*self.documents.values(), *([file] if file is not None else [])]
 
     def _tell_findings(self, document: Document, settings: Settings, *, is_asked: bool) -> None:
         kept = self.measurements.of(document)

@@ -48,7 +48,7 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
         )
     count = _count(subject, ordinal)
     if count is None or count * 8 > _MOST_BYTES:
-        return Declined(f"How often the loop `{name}` runs is not known, or is too much for a local array.")
+        return Declined(f"The trip count of the loop `{name}` is unknown, or too large for a local array.")
     extent = _extent(subject, ordinal, text, points)
     if not extent.isdigit() and not surely_run(subject, (subject.known(ordinal),)):
         # An array has an element at least (C11 6.7.6.2p5).

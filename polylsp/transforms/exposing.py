@@ -115,7 +115,7 @@ def _expanded(subject: Subject, column: int) -> Answer:
     variable = next(expand.shared_scalars(subject, column), None)
     axes = [axis for depth in range(2) if (axis := axis_of(subject, chain, depth)) is not None]
     if variable is None or len(axes) < 2 or prod(axis.size for axis in axes) * 8 > _MOST_BYTES:
-        return Declined("How large a tile is is not known, or is too much for a local array.")
+        return Declined("The size of a tile is unknown, or too large for a local array.")
     counters = {counter(subject, each) for each in chain.ordinals}
     if any(is_homonym(each, counters) for each in effects(subject.loop(chain.ordinals[0])).variables):
         return Declined("There are two variables of one name here.")

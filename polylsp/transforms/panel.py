@@ -99,7 +99,7 @@ def _tile(subject: Subject, ordinal: int) -> Tile | Declined:
         return points
     axes = [axis_of(subject, chain, depth) for depth in (2, 1)]
     if axes[0] is None or axes[1] is None:
-        return Declined("How large a tile is is not known: tile the loops first.")
+        return Declined("The size of a tile is unknown: tile the loops first.")
     return Tile(subject, chain, body, found, points, (axes[0], axes[1]))
 
 

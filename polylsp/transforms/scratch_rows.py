@@ -271,7 +271,7 @@ def _expanded(subject: Subject, one: Scratch, row: int, columns: int) -> Answer:
     text = opened(subject, row)
     axis = None if isinstance(text, Declined) else axis_of(subject, Chain((row,), (text,)), 0)
     if isinstance(text, Declined) or axis is None:
-        return Declined("How large a tile is is not known.")
+        return Declined("The size of a tile is unknown.")
     loop, name = subject.loop(row), one.variable.source_name
     copies = fresh_name(subject, f"{name}s", f"{name}_of")
     (variable,) = {v for v in subject.variables if v.name == one.variable.name}

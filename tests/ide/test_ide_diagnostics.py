@@ -61,7 +61,8 @@ def test_each_loop_has_one_finding_with_the_code_of_its_verdict() -> None:
         ("needs-privatization", "`k` can run in parallel once each iteration has its own `t`."),
         (
             "not-analyzable",
-            "This `while` loop is not decided: `next` may change anything; declare it `pure`.",
+            "Unknown whether this `while` loop can run in parallel: `next` may change anything;"
+            " declare it `pure`.",
         ),
         (
             "needs-interchange",
@@ -192,7 +193,7 @@ def test_a_possible_dependence_is_said_with_may() -> None:
 
 def test_an_unknown_loop_points_at_the_obstacle() -> None:
     finding = one(lambda f: Unknown(Rejection("unknown-call", f.site("y[i]"), "`y` is a mystery.")))
-    assert finding.message == "`i` is not decided: `y` is a mystery."
+    assert finding.message == "Unknown whether `i` can run in parallel: `y` is a mystery."
     assert finding.href.endswith("/ide/docs/unknown-call.md")
     assert [r.message for r in finding.related] == ["`y` is a mystery."]
 
@@ -237,7 +238,7 @@ def test_what_is_wrong_with_a_function_is_not_said_again_of_its_loops() -> None:
     f.loop("for (j = 0; j < n; j++)", Unknown(broken), iterator="j", body="n = ;")
     source, report = Source(text), facts.report(f)
     assert found(source, report) == [
-        ("not-analyzable", "`i` is not decided: nothing is known of `g`."),
+        ("not-analyzable", "Unknown whether `i` can run in parallel: nothing is known of `g`."),
         ("syntax-error", "Expected an expression before `;`."),
     ]
 

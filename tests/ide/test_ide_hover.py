@@ -6,7 +6,7 @@ import pytest
 from polylsp.core.settings import Settings
 from polylsp.core.text import Source, Span
 from polylsp.ide.hints import Symbol, hint_tooltip, hints, symbols
-from polylsp.ide.hover import Code, hover, markdown
+from polylsp.ide.hover import Code, hover, linked, markdown
 
 
 def at(source: Source, report, text: str, within: int = 3):
@@ -23,7 +23,8 @@ def test_hover_tells_the_verdict_then_the_dependences_as_a_table() -> None:
         "| --- | --- | --- | --- | --- |",
         "| flow | write `a[i] = …`, line 5 | read `a[i - 1]`, line 5 | 1 | (<) |",
     ]
-    assert "Example with n = 4: i = 1 writes a[1], i = 2 reads it." in shown.markdown
+    assert shown.markdown.splitlines()[0].endswith("(for example i = 1 writes `a[1]`, i = 2 reads it).")
+    assert "Example" not in shown.markdown, "the sentence has it"
     assert "No reordering of this nest was found that exposes parallelism." in shown.plain
     assert "`" not in shown.plain
 
@@ -46,8 +47,7 @@ def test_hover_gives_band_transform_schedule_and_assumptions() -> None:
         "Band: `i` and `j` can be interchanged and tiled; no dependence is carried by `j`." in column.markdown
     )
     assert "interchanged: `j` outside, `i` inside." in column.markdown
-    assert "Schedule:\n\n```text\n[j, i]\n```" in column.markdown
-    assert column.plain.endswith("Schedule:\n  [j, i]")
+    assert "[j, i]" not in column.markdown, "isl's text is for `polylsp explain`"
     copy = at(source, report, "for (int i = 0")
     assert copy is not None and copy.markdown.endswith("This assumes that:\n\n- `x` and `y` do not overlap")
 
@@ -166,3 +166,30 @@ def test_what_a_name_says_is_no_markup(part: str, shown: str) -> None:
 
 def test_code_is_fenced_by_more_backticks_than_it_holds() -> None:
     assert markdown([Code("Schedule", "a ```` b")]) == "Schedule:\n\n`````text\na ```` b\n`````"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("i = 1 writes u[2][1], i = 2 reads it.", "i = 1 writes `u[2][1]`, i = 2 reads it."),
+        ("it writes g->u[i + 1] (or s.a[0]).", "it writes `g->u[i + 1]` (or `s.a[0]`)."),
+        ("a[1] is read", "`a[1]` is read"),
+        # Code beside it would run into it; a link of the source stays text; a list is no element.
+        ("`x`a[1]`y`", "`x`a[1]`y`"),
+        ("see a[1](http://evil) there", "see a[1]\\(http\\://evil) there"),
+        ("order [1] is kept", "order [1] is kept"),
+    ],
+)
+def test_array_elements_are_code_outside_of_code(text: str, shown: str) -> None:
+    """Editors take brackets for links: Neovim shows `u[2][1]` as `u2`."""
+    assert markdown([text]) == shown
+
+
+def test_a_link_stands_below_the_first_sentence() -> None:
+    source, report = facts.recurrence()
+    found = at(source, report, "for (int i")
+    assert found is not None
+    lines = linked(found, "Do `i` [now]", "command:x?%5B%5D").markdown.split("\n\n")
+    assert lines[0] == found.markdown.split("\n\n")[0]
+    assert lines[1] == "[Do `i` [now\\]](command:x?%5B%5D)"
+    assert lines[2:] == found.markdown.split("\n\n")[1:]

@@ -82,11 +82,11 @@ def test_a_loop_that_is_parallel_as_a_reduction_may_race_over_prange() -> None:
     [
         (
             "m",
-            "as it may if a is an array of float64: each has its own x and Numba combines what threads "
-            "find for s.",
+            "which is proven safe if a is an array of float64: each has its own x and Numba combines what "
+            "threads find for s.",
         ),
         ("n", "on line 31 if at has repeated values: use range unless that cannot be."),
-        ("q", "at once, and does not look whether they may."),
+        ("q", "in parallel without a check that this is safe."),
     ],
 )
 def test_what_numba_does_without_saying_so(iterator: str, told: str) -> None:

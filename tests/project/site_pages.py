@@ -6,13 +6,18 @@ with `--write`, the generated pages of `docs/` anew.
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from polylsp.cli import parser
+from polylsp.cli import main, parser
 from polylsp.cli.man import commands_of
 from polylsp.ide.code_pages import known_codes, page_summary, page_text
 from polylsp.ide.diagnostics import SEVERITIES
@@ -65,7 +70,200 @@ def _codes() -> Iterator[str]:
         yield f"| [`{code}`](../polylsp/ide/docs/{code}.md) | {SEVERITIES.get(code, 'hint')} | {words} |"
 
 
-GENERATED = {"commands.md": commands_page, "codes.md": codes_page}
+# --------------------------------------------------------------------------------------------------
+# `docs/json.md`: each key of the JSON output, with the values that it has for a program. A key that
+# the commands print and that has no meaning here is an error, and so is a meaning without a key.
+# --------------------------------------------------------------------------------------------------
+
+
+_PROGRAM = """
+void f(int n, double *x, double *y, double a[n][n], int *q) {
+    double t, s = 0;
+    for (int i = 0; i < n; i++) { t = x[i]; y[i] = t; s += x[i]; }
+    for (int i = 1; i < n; i++)
+        for (int j = 1; j < n; j++)
+            a[i][j] = a[i - 1][j] + a[i][j - 1];
+    for (int i = 0; i < n; i++) { t = 2 * x[i]; y[q[i]] = t; }
+    for (int i = 0; i < n; i++) y[g(i)] = t;
+}
+"""
+
+_LEAVES = ("range", "iteration", "parameters", "verdicts", "unknown")
+"""Objects that are explained as a whole: ranges, and those whose keys are names of the program."""
+
+_RANGE = (
+    "`start` and `end`, each with `line` and `character` from 0, in UTF-16 units as in LSP; in a notebook"
+    " also the `cell`"
+)
+
+_NEST = {
+    "function": "function that the nest stands in",
+    "range": _RANGE,
+    "loops": "`ordinal` of each loop of the nest",
+}
+
+_END = {
+    "text": "the access as the source spells it",
+    "access": "`read` or `write`",
+    "range": _RANGE,
+    "iteration": "value of each iterator",
+}
+
+_MEANINGS: Mapping[str, Mapping[str, str]] = {
+    "check": {
+        "version": "version of this format; keys are added without a new one",
+        "files": "the files that could be read; those that could not are named on stderr",
+        "files.path": "path as it was given or found",
+        "files.language": "`c` or `python`",
+        "files.loops": "every loop of every function, in source order",
+        "files.loops.function": "function that the loop stands in",
+        "files.loops.ordinal": "number of the loop in its function, from 1",
+        "files.loops.kind": "`for`, `while` or `do`",
+        "files.loops.iterator": "iterator; null where there is none",
+        "files.loops.depth": "1 for an outermost loop",
+        "files.loops.range": f"the header: {_RANGE}",
+        "files.loops.verdict": "`parallel`, `reduction`, `sequential` or `unknown`",
+        "files.loops.assumptions": "conditions under which the verdict holds",
+        "files.loops.private": "variables of which each iteration needs its own copy",
+        "files.loops.lastprivate": "those of them whose last value is needed after the loop",
+        "files.loops.reductions": "reductions, which may be reassociated",
+        "files.loops.reductions.operator": "`+`, `*`, `min`, `max`, `&`, `\\|`, `^`, `&&` or `\\|\\|`",
+        "files.loops.reductions.variable": "variable or array that is reduced to",
+        "files.loops.witness": "of a sequential loop, two accesses that conflict; else null",
+        "files.loops.witness.kind": "`flow`, `anti` or `output`",
+        "files.loops.witness.variable": "variable that both access",
+        "files.loops.witness.source": "the earlier access",
+        **{f"files.loops.witness.source.{key}": text for key, text in _END.items()},
+        "files.loops.witness.sink": "the later access",
+        **{f"files.loops.witness.sink.{key}": text for key, text in _END.items()},
+        "files.loops.witness.distance": "iterations between them; null where that varies",
+        "files.loops.witness.parameters": "sizes for which these two iterations conflict",
+        "files.loops.witness.condition": "condition under which they do, in words; may be empty",
+        "files.loops.rejection": "of an unknown loop, the obstacle; else null",
+        "files.loops.rejection.code": "kind of the obstacle, as `unknown-call`",
+        "files.loops.rejection.message": "the obstacle in words",
+        "files.loops.rejection.advice": "how to remove it; may be empty",
+        "files.loops.rejection.range": _RANGE,
+        "files.loops.wouldHelp": "of an unknown loop, conditions under which it would be parallel",
+        "files.nests": "maximal nests with static control",
+        **{f"files.nests.{key}": text for key, text in _NEST.items()},
+        "files.nests.transform": "transform that exposes parallelism: `none`, `interchange`, `distribute`,"
+        " `fuse`, `skew` or `none-found`",
+        "files.nests.schedule": "new order as isl's text; null where there is none",
+        "files.nests.band": "loops that are permutable together",
+        "files.nests.band.loops": "their `ordinal`",
+        "files.nests.band.permutable": "whether they are",
+        "files.nests.band.coincident": "of each, whether it carries no dependence",
+        "files.nests.targets": "targets that have an edit for the nest",
+        "files.diagnostics": "findings as in an editor, by the settings",
+        "files.diagnostics.code": "code of the [finding](codes.md)",
+        "files.diagnostics.severity": "`error`, `warning`, `information` or `hint`",
+        "files.diagnostics.range": _RANGE,
+        "files.diagnostics.message": "the finding in a sentence",
+        "files.diagnostics.related": "other places that it is about",
+        "files.diagnostics.related.range": _RANGE,
+        "files.diagnostics.related.message": "what is there",
+    },
+    "report": {
+        "version": "version of this format; keys are added without a new one",
+        "loops": "loops that can run in parallel and do not yet, most work first",
+        "loops.rank": "place in the ranking, from 1",
+        "loops.path": "file that the loop stands in",
+        "loops.range": f"the header: {_RANGE}",
+        "loops.function": "function that the loop stands in",
+        "loops.iterator": "iterator; null where there is none",
+        "loops.verdict": "`parallel` or `reduction`",
+        "loops.label": "the verdict in a few words",
+        "loops.work": "estimate of the work in one call; null where there is none",
+        "loops.work.operations": "runs of the statement that runs most, as far as they are a number",
+        "loops.work.factors": "factors whose values are known at run time only",
+        "loops.estimate": "the work in words",
+        "loops.target": "target of the edit",
+        "loops.command": "command that makes the edit; null where there is none",
+        "loops.condition": "condition under which the edit is right; null where there is none",
+        "loops.obstacle": "why there is no edit; null where there is one",
+        "verdicts": "number of loops of each verdict",
+        "running": "loops in or under a parallel directive",
+        "small": "loops left out because they do too little work (`parallel_threshold`)",
+        "unknown": "number of unknown loops by the code of the obstacle",
+    },
+    "model": {
+        "version": "version of this format; keys are added without a new one",
+        "path": "path as it was given",
+        "nests": "nests that were modelled, in source order; statements are `S0`, `S1`, … in source order",
+        **{f"nests.{key}": text for key, text in _NEST.items()},
+        "nests.context": "what is known of parameters, as isl's text like all that follows",
+        "nests.domain": "iterations of each statement",
+        "nests.schedule": "order of the source, as a schedule tree",
+        "nests.reads": "elements that are read",
+        "nests.may_writes": "elements that may be written",
+        "nests.must_writes": "elements that are certainly written",
+        "nests.flow": "flow dependences",
+        "nests.false": "anti and output dependences",
+    },
+}
+
+
+def json_page() -> str:
+    """`docs/json.md`: keys and values of the JSON output, from what the commands print for a program."""
+    return "\n".join(_json_lines()) + "\n"
+
+
+def _json_lines() -> Iterator[str]:
+    yield "# JSON output"
+    yield ""
+    yield "Generated from the output for a program."
+    for command, meanings in _MEANINGS.items():
+        values = _printed(command)
+        if values.keys() != meanings.keys():
+            raise KeyError(f"{command}: {sorted(values.keys() ^ meanings.keys())}")
+        yield ""
+        yield f"## polylsp {command} --format json"
+        yield ""
+        yield "| key | value | meaning |"
+        yield "|---|---|---|"
+        for key, kinds in values.items():
+            shown = " or ".join(sorted(kinds, key=lambda kind: (kind == "null", kind)))
+            yield f"| `{key}` | {shown} | {meanings[key]} |"
+
+
+def _printed(command: str) -> dict[str, set[str]]:
+    """Kinds of the values of each key, in the order of the output of a command."""
+    found: dict[str, set[str]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.c"
+        path.write_text(_PROGRAM, encoding="utf-8")
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+            main([command, "--isolated", "--no-cache", "--format", "json", str(path)])
+    _collect(json.loads(out.getvalue()), "", found)
+    return found
+
+
+def _collect(value: Any, key: str, found: dict[str, set[str]]) -> None:
+    if key:
+        kind = next(name for kinds, name in _KINDS if isinstance(value, kinds))
+        found.setdefault(key, set()).add(kind)
+    if isinstance(value, dict) and key.rpartition(".")[2] not in _LEAVES:
+        for name, each in value.items():
+            _collect(each, f"{key}.{name}" if key else name, found)
+    elif isinstance(value, list):
+        for each in value:
+            if isinstance(each, dict):
+                for name, one in each.items():
+                    _collect(one, f"{key}.{name}", found)
+
+
+_KINDS: tuple[tuple[tuple[type, ...], str], ...] = (
+    ((bool,), "boolean"),
+    ((int, float), "number"),
+    ((str,), "string"),
+    ((list,), "array"),
+    ((dict,), "object"),
+    ((type(None),), "null"),
+)
+
+GENERATED = {"commands.md": commands_page, "codes.md": codes_page, "json.md": json_page}
 
 
 def write_site(folder: Path) -> None:

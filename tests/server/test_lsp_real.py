@@ -98,8 +98,8 @@ async def test_an_action_on_a_sample(start):
     [
         ("gemm", "    for (int i = 0; i < ni; i++) {", "Restructure the loops of `kernel_gemm` for speed: "),
         ("mvt", "static void kernel_mvt(", "Restructure the loops of `kernel_mvt` for speed: "),
-        ("syrk", "        for (int k = 0; k < m; k++)", "Run several iterations of the loops around `j` "),
-        ("atax", "        for (int j = 0; j < n; j++)", "Add up over `j` with the vector unit"),
+        ("syrk", "        for (int k = 0; k < m; k++)", "Unroll and jam the loops around `j` "),
+        ("atax", "        for (int j = 0; j < n; j++)", "Vectorise the sum over `j`"),
     ],
 )
 async def test_a_sample_made_faster_by_the_lightbulb_prints_the_same(
@@ -224,7 +224,7 @@ void add(int n, double *a, double *b, const int *at) {
         a[i] += b[at[i]];
 }
 """
-SKEW = "Skew the nest of `i`, so that a wavefront runs in parallel (right if `i + j` does not overflow)"
+SKEW = "Skew the loops of `i` to run a wavefront in parallel (right if `i + j` does not overflow)"
 
 
 async def test_a_transform_is_listed_and_worked_out_for_the_text_that_it_was_listed_for(start):

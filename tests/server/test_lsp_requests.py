@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 import sys
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from lsprotocol import types
@@ -43,6 +46,28 @@ async def test_hover_in_plain_text(start):
     await editor.settle()
     found = await editor.hover(uri, 1, 8)
     assert found.contents.kind == types.MarkupKind.PlainText
+
+
+async def test_the_hover_links_to_the_best_fix_where_the_client_runs_links(start):
+    def runs_links(params):
+        params["initializationOptions"] = {"commands": ["polylsp.applyAction"]}
+
+    editor = await start("vscode1139-ext11", prepare=runs_links)
+    uri = editor.open(F)
+    await editor.settle()
+    found = (await editor.hover(uri, 1, 8)).contents.value
+    title, target = re.search(r"\n\n\[(.*?)\]\(command:polylsp\.applyAction\?(.*?)\)", found).groups()
+    assert title == "Run `i` in parallel with OpenMP"
+    await editor.execute("polylsp.applyAction", *json.loads(unquote(target)))
+    applied = await editor.until(types.WORKSPACE_APPLY_EDIT)
+    assert "#pragma openmp" in str(applied.edit)
+
+
+async def test_no_link_for_other_clients(start):
+    plain = await start("vscode1139-ext11")
+    uri = plain.open(F)
+    await plain.settle()
+    assert "command:" not in (await plain.hover(uri, 1, 8)).contents.value
 
 
 async def test_hover_while_another_function_is_being_analysed(start, tmp_path: Path):

@@ -8,12 +8,13 @@ import { install } from './install';
 import * as names from './names';
 import { MEASURE, run, TUNE } from './measure';
 import { applyPreviewed, offload, showGenerated } from './offload';
+import { offloadLoop, type RankingView } from './ranking';
 import { report } from './report';
 import type { Server } from './server';
 import type { SpaceView } from './view/panel';
 import type { Place } from './view/place';
 
-export function commands(context: vscode.ExtensionContext, server: Server, view: SpaceView): vscode.Disposable[] {
+export function commands(context: vscode.ExtensionContext, server: Server, view: SpaceView, ranking: RankingView): vscode.Disposable[] {
   const table: Record<string, (...given: never[]) => unknown> = {
     [names.RESTART]: () => server.restart(),
     [names.SHOW_LOG]: () => server.log.show(),
@@ -24,6 +25,8 @@ export function commands(context: vscode.ExtensionContext, server: Server, view:
     [names.TUNE_HERE]: (uri?: string, position?: Position) => runHere(context, server, TUNE, uri, position),
     [names.ITERATIONS]: (uri?: string, position?: Position) => iterations(view, uri, position),
     [names.REPORT]: () => showReport(context, server),
+    [names.WORKSPACE_REPORT]: () => ranking.fill(),
+    [names.OFFLOAD_RANKED]: offloadLoop,
     [names.INSTALL]: () => installAfterAsking(context, server),
     [names.CHOOSE_INTERPRETER]: () => chooseInterpreter(),
     [names.EXAMPLE]: () => example(context),
@@ -132,6 +135,7 @@ async function menu(server: Server): Promise<void> {
     { label: '$(debug-restart) Restart the server', command: names.RESTART },
     { label: '$(output) Show the log', command: names.SHOW_LOG },
     { label: '$(report) Report for a bug', command: names.REPORT },
+    { label: '$(list-ordered) Report of the workspace', command: names.WORKSPACE_REPORT },
     { label: '$(graph) Show iterations beside', command: names.ITERATIONS },
     { label: '$(book) First steps', command: names.WALKTHROUGH },
     { label: '$(gear) Settings', command: 'workbench.action.openSettings', argument: 'polylsp' },

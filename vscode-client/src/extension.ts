@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 
 import { commands } from './commands';
 import { registerPreviews } from './preview';
+import { RankingView } from './ranking';
 import { Server } from './server';
 import { matters, SECTION } from './settings';
 import { statusItem } from './status';
@@ -19,13 +20,15 @@ export interface Api {
 export function activate(context: vscode.ExtensionContext): Api {
   const server = new Server(context);
   const view = new SpaceView(context, server);
+  const ranking = new RankingView(server);
   context.subscriptions.push(
     server,
     view,
+    ranking,
     statusItem(server.changed.event, () => server.condition),
     tellTroubles(server),
     registerPreviews(),
-    ...commands(context, server, view),
+    ...commands(context, server, view, ranking),
     vscode.workspace.onDidGrantWorkspaceTrust(() => void server.restart()),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (matters(change)) {

@@ -3,7 +3,7 @@
 
 import * as vscode from 'vscode';
 
-import { ITERATIONS } from './names';
+import { APPLY_FIX, ITERATIONS } from './names';
 
 /** A hover without its first sentence, where a finding at that place says the same. */
 export function withoutRepetition(
@@ -18,6 +18,7 @@ export function withoutRepetition(
   for (const content of hover?.contents ?? []) {
     if (content instanceof vscode.MarkdownString) {
       content.value = shortened(content.value, said);
+      content.isTrusted = { enabledCommands: [APPLY_FIX] };
     }
   }
   if (hover?.contents.length) {
@@ -37,5 +38,11 @@ function link(document: vscode.TextDocument, { line, character }: vscode.Positio
 /** A text in Markdown without its first paragraph, where that is among what was `said` and more follows. */
 export function shortened(text: string, said: readonly string[]): string {
   const end = text.indexOf('\n\n');
-  return end >= 0 && said.includes(text.slice(0, end)) ? text.slice(end + 2) : text;
+  const first = bare(text.slice(0, end));
+  return end >= 0 && said.some((each) => bare(each) === first) ? text.slice(end + 2) : text;
+}
+
+/** Words without the marks of code and escapes. */
+function bare(text: string): string {
+  return text.replace(/[`\\]/g, '');
 }

@@ -12,11 +12,16 @@ export const REPORT = 'polylsp.report';
 export const INSTALL = 'polylsp.install';
 export const CHOOSE_INTERPRETER = 'polylsp.chooseInterpreter';
 export const EXAMPLE = 'polylsp.example';
+export const WORKSPACE_REPORT = 'polylsp.workspaceReport';
+export const OFFLOAD_RANKED = 'polylsp.offloadRanked';
 export const MENU = 'polylsp.menu';
 export const WALKTHROUGH = 'polylsp.walkthrough';
 
 /** Not in the palette: an edit that is shown first. */
 export const APPLY = 'polylsp.apply';
 
-/** Those that the server may name in lenses. */
-export const CLIENT_COMMANDS = [WHY, OFFLOAD];
+/** The server's own, which applies an action that it has listed. */
+export const APPLY_FIX = 'polylsp.applyAction';
+
+/** Those that the server may name in lenses and in links of hovers. */
+export const CLIENT_COMMANDS = [WHY, OFFLOAD, APPLY_FIX];

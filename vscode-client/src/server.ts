@@ -18,7 +18,7 @@ import { agrees, isFound, type Launch, type Nothing } from './search';
 import { withoutRepetition } from './hover';
 import { carryOut, knows, MEASURE, progressed, TUNE } from './measure';
 import { previewed } from './offload';
-import { SECTION, forServer, trace } from './settings';
+import { SECTION, forServer, listsWorkspace, trace } from './settings';
 
 /** What the server says of itself, in `polylsp/status`. */
 export interface Health {
@@ -160,6 +160,7 @@ export class Server implements vscode.Disposable {
         images: true,
         trusted: vscode.workspace.isTrusted,
         commands: CLIENT_COMMANDS,
+        settings: { workspaceDiagnostics: listsWorkspace() },
       }),
       initializationFailedHandler: (error) => {
         this.fail(`polylsp did not start (${launch.origin}): ${error instanceof Error ? error.message : String(error)}`);

@@ -22,9 +22,14 @@ export function trace(): string {
   return vscode.workspace.getConfiguration(SECTION).get<string>('trace', 'off');
 }
 
-/** Whether a change of settings wants the server to be looked for again. */
+/** Findings of files that are not open: VS Code asks for them if the server says so when it starts. */
+export function listsWorkspace(): boolean {
+  return vscode.workspace.getConfiguration(SECTION).get<boolean>('workspaceDiagnostics', false);
+}
+
+/** Whether a change of settings wants the server to be looked for again, or started anew. */
 export function matters(change: vscode.ConfigurationChangeEvent): boolean {
-  return OURS.some((name) => change.affectsConfiguration(`${SECTION}.${name}`));
+  return [...OURS, 'workspaceDiagnostics'].some((name) => change.affectsConfiguration(`${SECTION}.${name}`));
 }
 
 /** What the server is told when it asks for its section. */

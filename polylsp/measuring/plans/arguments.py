@@ -74,7 +74,7 @@ def memory_of(subject: Subject, variable: Variable, definite: frozenset[str]) ->
     if not isinstance(element, (Integer, Floating)):
         return NoPlan(f"`{name}` {_reason(element)}: data for that cannot be made up. {_ADVICE}")
     if is_global and isinstance(variable.type, Array) and constant_extents(variable.type) is None:
-        return NoPlan(f"How many elements `{name}` has is not known in this file.")
+        return NoPlan(f"The number of elements of `{name}` is unknown in this file.")
     whole = isinstance(element, Integer)
     is_array = isinstance(variable.type, (Array, Pointer))
     fill = (

@@ -17,10 +17,12 @@ TELL_REMARKS = "polylsp.tellRemarks"
 
 MEASURE = "polylsp.measure"
 TUNE = "polylsp.tune"
+RANK = "polylsp.rank"
 
 _apply = answer("code_action", "apply")
 _measure = answer("measuring_commands", "measure")
 _tune = answer("measuring_commands", "tune")
+_rank = answer("workspace_report", "rank")
 
 
 def restart_worker(ls: PolylspServer, *_: Any) -> None:
@@ -54,6 +56,11 @@ async def measure(ls: PolylspServer, *arguments: Any) -> Any:
 async def tune(ls: PolylspServer, *arguments: Any) -> Any:
     """Look for the fastest version of a function, and answer when that is done."""
     return await _tune(ls, arguments[0] if arguments else None)
+
+
+async def rank(ls: PolylspServer, *_: Any) -> Any:
+    """Rank the loops of the workspace by what running them in parallel would gain."""
+    return await _rank(ls, None)
 
 
 def tell_remarks(ls: PolylspServer, *remarks: Any) -> None:

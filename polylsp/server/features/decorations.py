@@ -5,8 +5,10 @@ Requests wait for the analysis of the present text up to a limit.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from functools import partial
+from urllib.parse import quote
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcContentModified
@@ -14,14 +16,16 @@ from pygls.exceptions import JsonRpcContentModified
 from polylsp.core.language import PYTHON
 from polylsp.core.text import Source, Span
 from polylsp.ide import measurement_view
+from polylsp.ide.actions import Offer
 from polylsp.ide.hints import hint_tooltip, hints, inside, lenses, symbols
-from polylsp.ide.hover import Part, kernel_parts
+from polylsp.ide.hover import Hover, Part, kernel_parts, linked
 from polylsp.ide.hover import hover as hover_at
+from polylsp.ide.lightbulb import lightbulb
 from polylsp.ide.measurement_view import current, measured_hints, measured_of
 from polylsp.model.facts import FileReport
 from polylsp.server import convert
 from polylsp.server.documents import Document
-from polylsp.server.features.commands import MEASURE
+from polylsp.server.features.commands import APPLY_ACTION, MEASURE
 from polylsp.server.session import PolylspServer
 
 # --------------------------------------------------------------------------------------------------
@@ -71,7 +75,22 @@ async def hover(ls: PolylspServer, params: types.HoverParams) -> convert.Json | 
         found = await ls.pictures.add(found, document, ls.jobs)
         if document.source is not whole:
             raise JsonRpcContentModified("The text changed")
+    if found is not None and APPLY_ACTION in ls.client.commands:
+        found = _with_fix(ls, document, report, source, found)
     return convert.hover(source, found, ls.client) if found else None
+
+
+def _with_fix(
+    ls: PolylspServer, document: Document, report: FileReport, source: Source, found: Hover
+) -> Hover:
+    """The hover with the best fix of its loop as a link, for clients that let links run that command."""
+    at = Span(found.span.start, found.span.start)
+    listed = lightbulb(source, report, ls.settings_of(document), at, makes_files=False)
+    best = next((each for each in listed if isinstance(each, Offer) and each.kind == "quickfix"), None)
+    if best is None or best.disabled:
+        return found
+    data = json.dumps([convert.reference(document, best.ask)])
+    return linked(found, best.title, f"command:{APPLY_ACTION}?{quote(data, safe='')}")
 
 
 # --------------------------------------------------------------------------------------------------

@@ -72,6 +72,8 @@ def did_change_watched_files(ls: PolylspServer, params: types.DidChangeWatchedFi
     others = changed - {document.path for document in ls.documents.values() if document.path.endswith(".c")}
     if others:
         ls.reanalyse()
+    else:
+        ls.closed_files.outdate()
 
 
 def watch_files(ls: PolylspServer) -> None:
@@ -174,4 +176,5 @@ def set_trace(ls: PolylspServer, params: types.SetTraceParams) -> None:
 def cancel_progress(ls: PolylspServer, params: types.WorkDoneProgressCancelParams) -> None:
     """The user pressed cancel beside a progress bar."""
     ls.job_progress.cancelled(params.token)
+    ls.closed_files.cancelled(params.token)
     ls.measurements.cancelled(params.token)

@@ -6,6 +6,7 @@ import json
 
 from lsprotocol import types
 
+from polylsp.server.features.on_demand import answer
 from polylsp.server.protocol import JsonText
 from polylsp.server.session import PolylspServer
 
@@ -18,10 +19,13 @@ def register_pull_diagnostics(ls: PolylspServer) -> None:
         options = types.DiagnosticOptions(
             identifier="polylsp",
             inter_file_dependencies=True,
-            workspace_diagnostics=False,
+            workspace_diagnostics=ls.settings.workspace_diagnostics,
             work_done_progress=True,
         )
         ls.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, options)(diagnostic)
+        if ls.settings.workspace_diagnostics:
+            work = answer("workspace_diagnostics", "workspace_diagnostic")
+            ls.feature(types.WORKSPACE_DIAGNOSTIC)(work)
 
 
 async def diagnostic(ls: PolylspServer, params: types.DocumentDiagnosticParams) -> JsonText:

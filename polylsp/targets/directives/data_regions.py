@@ -355,7 +355,7 @@ def _unseen(asked: Question, variable: Variable, device: list[Access], host: lis
                 "such a function may use the device itself."
             )
         if variable.name in effects_names(*run.statements) and not seen:
-            return f"What the host does with `{name}` between the parallel loops is not known in full."
+            return f"What the host does with `{name}` between the parallel loops is only partly known."
     return ""
 
 

@@ -292,7 +292,7 @@ def _data(
     roots: tuple[LoopFacts, ...],
 ) -> Data | Declined:
     if scop is None:
-        return Declined("What this loop accesses is not known in full.")
+        return Declined("What this loop accesses is only partly known.")
     ordinals = frozenset(root.ordinal for root in roots)
     last = [loop for loop in subject.facts.loops if place.holds(loop.site)]
     asked = Question(

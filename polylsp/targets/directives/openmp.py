@@ -161,7 +161,7 @@ def _remarks(subject: Subject, chosen: list[tuple[LoopFacts, _Made]], settings: 
     for root, _ in chosen:
         work = work_of(subject, root)
         if work is None:
-            yield f"The work of the loop `{root.iterator}` is not known: it always runs in parallel."
+            yield f"The work of the loop `{root.iterator}` is unknown: it always runs in parallel."
         elif not work.factors and work.known < settings.parallel_threshold:
             yield (
                 f"The loop `{root.iterator}` does only about {work.known} operations: "

@@ -147,7 +147,7 @@ def _too_large(subject: Subject, root: LoopFacts, names: Iterable[str]) -> str:
     declared = {s.variable for s in walk(loop) if isinstance(s, Declare)}
     unknown = next((v.source_name for v in copied if v.bytes is None and v.storage == "global"), "")
     if unknown:
-        return f"The size of `{unknown}`, of which each thread would need a copy, is not known here."
+        return f"The size of `{unknown}`, of which each thread would need a copy, is unknown here."
     if sum(v.bytes or 0 for v in copied | declared) <= STACK_BYTES:
         return ""
     largest = max(copied | declared, key=lambda v: (v.bytes or 0, v.name))
@@ -196,7 +196,7 @@ def _reduced(
     # A verdict that rests on a model of the loop alone: that of the nest lacks accesses.
     lacking = found is not None and bool(found[1].scop.loops[root.ordinal].obstacles)
     if found is None or lacking or len({a.memory.variable for a in accesses}) != 1:
-        return Declined(f"What the loop `{root.iterator}` accesses of `{name}` is not known in full.")
+        return Declined(f"What the loop `{root.iterator}` accesses of `{name}` is only partly known.")
     one_at_a_time = atomic(subject, root, reduction, accesses)
     if preferred == "atomic" and isinstance(one_at_a_time, Atomic):
         return one_at_a_time

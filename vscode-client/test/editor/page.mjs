@@ -69,9 +69,35 @@ const STEPS = {
     await page.keyboard.press('Escape');
   },
 
+  async 'the loops of the workspace are ranked in a view, which leads to them'({ page, shoot }) {
+    await palette(page, 'polylsp: Report of the Workspace');
+    const first = page.getByRole('treeitem', { name: /^1\. i of multiply/ });
+    await first.waitFor(WAIT);
+    await page.getByText(/loops? to run in parallel, of \d+/).waitFor(WAIT);
+    await first.click();
+    await page.getByRole('button', { name: 'Ln 20, Col 5' }).waitFor(WAIT);
+    await first.hover();
+    await shoot('ranking');
+    await first.getByRole('button', { name: 'Run in Parallel…' }).click();
+    await page.locator('.quick-input-list .monaco-list-row', { hasText: 'OpenMP' }).first().waitFor(WAIT);
+    await page.keyboard.press('Escape');
+    await palette(page, 'View: Toggle Primary Side Bar Visibility');
+  },
+
   ...READING,
 
   ...VIEW,
+
+  async 'the hover applies the best fix, and undo takes it back'({ page, shoot }) {
+    const link = page.locator('.monaco-hover:visible a', { hasText: 'in parallel with OpenMP' }).first();
+    await hoverUntil(page, outer(page), link);
+    await shoot('hover-fix');
+    await link.click();
+    await line(page, '#pragma omp parallel for').waitFor(WAIT);
+    await outer(page).click();
+    await page.keyboard.press('Control+Z');
+    await line(page, '#pragma omp parallel for').waitFor({ state: 'detached', ...WAIT });
+  },
 
   async 'generated code is shown, and nothing is changed'({ page, editor, shoot }) {
     await outer(page).click();

@@ -9,7 +9,7 @@ export const STEPS = {
     await page.locator('.monaco-hover:visible', { hasText: 'cannot run in parallel' }).first().waitFor(WAIT);
     await page.keyboard.press('Alt+F2');
     const view = page.locator('.accessible-view');
-    for (const words of ['cannot run in parallel', 'dependence', 'Example with n = 3']) {
+    for (const words of ['cannot run in parallel', 'dependence', 'Band: i and j']) {
       await view.locator('.view-line', { hasText: words }).first().waitFor(WAIT);
     }
     await page.keyboard.press('Escape');

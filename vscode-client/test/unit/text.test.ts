@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { sizesOf } from '../../src/text';
+import { sizesOf, summary } from '../../src/text';
 
 test('sizes are names with whole numbers', () => {
   assert.deepEqual(sizesOf(''), {});
@@ -14,3 +14,10 @@ for (const wrong of ['n', 'n=', 'n=-1', 'n=0', 'n=1.5', '2n=4', 'n=2000;']) {
     assert.ok(typeof told === 'string' && told.includes(`\`${wrong}\``));
   });
 }
+
+test('a ranking is summed up in a sentence', () => {
+  assert.equal(summary(0, {}, 0, 0), 'There are no loops in the C and Python files of the workspace.');
+  assert.equal(summary(1, { parallel: 2, sequential: 1 }, 0, 0), '1 loop to run in parallel, of 3 (2 parallel, 1 sequential).');
+  const told = summary(0, { parallel: 2 }, 1, 1);
+  assert.equal(told, 'No loops to run in parallel, of 2 (2 parallel); not listed: 1 run in parallel already, 1 do too little work.');
+});

@@ -1,0 +1,119 @@
+// The view with the loops of the workspace, ranked by what running them in parallel would gain.
+
+import * as path from 'node:path';
+import * as vscode from 'vscode';
+import type { Position } from 'vscode-languageclient/node';
+
+import * as names from './names';
+import type { Server } from './server';
+import { summary } from './text';
+
+/** The server's command. */
+const RANK = 'polylsp.rank';
+const VIEW = 'polylsp.ranking';
+
+/** A loop, as `polylsp report` prints it; lines of a notebook are those of a `cell`. */
+interface RankedLoop {
+  readonly rank: number;
+  readonly uri: string;
+  readonly range: { readonly start: Position & { readonly cell?: number } };
+  readonly function: string;
+  readonly iterator: string | null;
+  readonly label: string;
+  readonly estimate: string;
+  readonly condition: string | null;
+  readonly obstacle: string | null;
+}
+
+interface Ranking {
+  readonly reason?: string;
+  readonly loops: readonly RankedLoop[];
+  readonly verdicts: Readonly<Record<string, number>>;
+  readonly running: number;
+  readonly small: number;
+}
+
+/** The view, and the command that fills it. */
+export class RankingView implements vscode.TreeDataProvider<RankedLoop>, vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<void>();
+  readonly onDidChangeTreeData = this.changed.event;
+  private readonly view: vscode.TreeView<RankedLoop>;
+  private loops: readonly RankedLoop[] = [];
+
+  constructor(private readonly server: Server) {
+    this.view = vscode.window.createTreeView(VIEW, { treeDataProvider: this });
+  }
+
+  dispose(): void {
+    this.view.dispose();
+    this.changed.dispose();
+  }
+
+  /** Rank the loops of the workspace anew, and show them. Files count as they are on disk. */
+  async fill(): Promise<void> {
+    const client = this.server.running;
+    if (!client) {
+      await vscode.commands.executeCommand(names.MENU);
+      return;
+    }
+    await vscode.commands.executeCommand(`${VIEW}.focus`);
+    const found = await vscode.window.withProgress({ location: { viewId: VIEW } }, () =>
+      client.sendRequest<Ranking | null>('workspace/executeCommand', { command: RANK }),
+    );
+    if (found && !found.reason) {
+      this.loops = found.loops;
+      this.view.message = summary(found.loops.length, found.verdicts, found.running, found.small);
+      this.changed.fire();
+    }
+  }
+
+  getChildren(loop?: RankedLoop): RankedLoop[] {
+    return loop ? [] : [...this.loops];
+  }
+
+  getTreeItem(loop: RankedLoop): vscode.TreeItem {
+    const uri = vscode.Uri.parse(loop.uri);
+    const subject = loop.iterator ? `${loop.iterator} of ${loop.function}` : `a loop of ${loop.function}`;
+    const item = new vscode.TreeItem(`${loop.rank}. ${subject}`);
+    const place = `${path.basename(uri.fsPath)}:${loop.range.start.line + 1}`;
+    item.description = `${place} · ${loop.estimate.replace(/`/g, '')}`;
+    item.iconPath = new vscode.ThemeIcon(loop.obstacle ? 'circle-outline' : 'rocket');
+    item.contextValue = loop.obstacle ? 'loop' : 'loop-with-edit';
+    item.tooltip = tooltip(loop, vscode.workspace.asRelativePath(uri));
+    item.command = opening(loop);
+    return item;
+  }
+}
+
+function tooltip(loop: RankedLoop, place: string): vscode.MarkdownString {
+  const text = new vscode.MarkdownString();
+  text.appendText(`${loop.label}, ${loop.estimate.replace(/`/g, '')}\n${place}:${loop.range.start.line + 1}`);
+  if (loop.condition) {
+    text.appendText(`\n\nright only if ${loop.condition.replace(/`/g, '')}`);
+  }
+  if (loop.obstacle) {
+    text.appendText(`\n\n${loop.obstacle.replace(/`/g, '')}`);
+  }
+  return text;
+}
+
+/** Go to a loop of the view, and ask how it is to run in parallel. */
+export async function offloadLoop(loop: RankedLoop): Promise<void> {
+  const { command, arguments: given = [] } = opening(loop);
+  await vscode.commands.executeCommand(command, ...given);
+  if (!isInCell(loop)) {
+    await vscode.commands.executeCommand(names.OFFLOAD, loop.uri, loop.range.start);
+  }
+}
+
+/** A cell has no place of its own before its notebook is open. */
+function isInCell(loop: RankedLoop): boolean {
+  return loop.range.start.cell !== undefined;
+}
+
+function opening(loop: RankedLoop): vscode.Command {
+  const { line, character } = loop.range.start;
+  const at = new vscode.Position(line, character);
+  const options = isInCell(loop) ? [] : [{ selection: new vscode.Range(at, at) }];
+  return { command: 'vscode.open', title: 'Go to the Loop', arguments: [vscode.Uri.parse(loop.uri), ...options] };
+}
