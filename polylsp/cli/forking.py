@@ -7,6 +7,9 @@ cannot. It loads the analysis while the command reads its arguments and its file
 from __future__ import annotations
 
 import multiprocessing
+import os
+import tempfile
+from multiprocessing import util
 from typing import Any
 
 from polylsp.launch import isolate_multiprocessing
@@ -38,4 +41,22 @@ def begin() -> None:
     if CONTEXT.get_start_method() == "forkserver":
         from multiprocessing.forkserver import ensure_running
 
+        _choose_socket_folder()
         ensure_running()
+
+
+_LONGEST = 70
+"""Bytes of the path of a temporary folder to which `multiprocessing` can add the name of a socket: the
+address of one has 104 on macOS, and few more on Linux."""
+
+
+def _choose_socket_folder() -> None:
+    """Let the server's socket be in `/tmp` where the path of the user's temporary folder is too long."""
+    usual = tempfile.gettempdir()
+    if len(os.fsencode(usual)) <= _LONGEST or not os.access("/tmp", os.W_OK | os.X_OK):
+        return
+    tempfile.tempdir = "/tmp"
+    try:
+        util.get_temp_dir()
+    finally:
+        tempfile.tempdir = usual

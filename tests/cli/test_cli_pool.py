@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -151,3 +153,17 @@ def test_what_is_not_read_any_more_ends_the_workers() -> None:
     found = stream(letters, ["abc"], 1, DEFAULT)
     assert next(found) == (0, "begin")
     found.close()
+
+
+def test_a_long_path_of_the_temporary_folder_is_no_obstacle(tmp_path: Path) -> None:
+    folder = tmp_path / ("t" * 80)
+    folder.mkdir()
+    (tmp_path / "a.c").write_text("void f(int n, double *a) { for (int i = 0; i < n; i++) a[i] = 0; }\n")
+    ran = subprocess.run(
+        (sys.executable, "-m", "polylsp", "check", "--no-cache", "a.c"),
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(folder)},
+        capture_output=True,
+        text=True,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "") and "1 parallel" in ran.stdout

@@ -113,7 +113,7 @@ async def test_a_client_that_has_everything_is_answered_when_a_file_changes(begi
     editor = await begin()
     found = await pull(editor)
     waiting = asyncio.ensure_future(asked(editor, *found))
-    await asyncio.sleep(0.3)
+    await editor.settle()
     assert not waiting.done()
     (folder / "b.c").write_text(F)
     change = types.FileEvent((folder / "b.c").as_uri(), types.FileChangeType.Changed)
@@ -130,7 +130,7 @@ async def test_a_file_that_is_closed_gets_its_findings_again(begin, folder):
     uri = editor.open(F, uri=(folder / "a.c").as_uri())
     await editor.pull(uri)
     waiting = asyncio.ensure_future(asked(editor, *found))
-    await asyncio.sleep(0.3)
+    await editor.settle()
     assert not waiting.done()
     editor.close(uri)
     items = {each.uri.rpartition("/")[2]: each.kind for each in (await waiting).items}
