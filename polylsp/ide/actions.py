@@ -373,7 +373,7 @@ def _why_not(source: Source, placed: PlacedFunction, loop: LoopFacts) -> str:
 
 
 def mend_offers(source: Source, report: FileReport, settings: Settings, span: Span) -> tuple[ReadyOffer, ...]:
-    """Offers that mend the directives on the lines of a span, or before loops whose headers are there."""
+    """Offers of corrected directives, for those in a span and those before loops with a header in it."""
     first, last = source.line_of(span.start), source.line_of(span.end)
     found: list[ReadyOffer] = []
     for placed in report.functions:

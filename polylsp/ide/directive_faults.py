@@ -1,4 +1,4 @@
-"""Faults of directives in words, and the pragma with the clause that mends them."""
+"""Messages for faults of directives, and the corrected pragma."""
 
 from __future__ import annotations
 

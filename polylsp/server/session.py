@@ -243,8 +243,7 @@ class PolylspServer(LanguageServer):
         return self._project_at(path).beneath(settings)
 
     def _project_at(self, path: Path) -> Project:
-        """The settings of the project that a document belongs to; the user is told of a file that cannot be
-        used, which counts as none."""
+        """Settings of the project of a document; none, and a message to the user, if its file is invalid."""
         if not path.is_absolute():
             return Project()
         if path.parent not in self._projects:

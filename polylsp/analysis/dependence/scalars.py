@@ -214,9 +214,9 @@ def _loads(assign: Assign, naming: dict[str, list[Simple]]) -> list[Read]:
     """The reads of memory in an assignment, and in those of the temporaries that it copies."""
     read = [n for n in nodes(assign) if isinstance(n, Read)]
     copied = {n.place.variable.name for n in read if not n.place.steps} - {assign.target.variable.name}
-    temporary = (s for name in copied for s in naming.get(name, ()) if isinstance(s, Assign))
+    temporary = ((name, s) for name in copied for s in naming.get(name, ()) if isinstance(s, Assign))
     of_copies = [
-        n for s in temporary if not s.target.steps and s.target.variable.name in copied for n in nodes(s)
+        n for name, s in temporary if not s.target.steps and s.target.variable.name == name for n in nodes(s)
     ]
     return [n for n in (*read, *of_copies) if isinstance(n, Read) and n.place.steps]
 

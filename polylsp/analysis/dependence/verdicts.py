@@ -195,8 +195,8 @@ def _parallel(conflicts: Conflicts, ordinal: int, scalars: LoopScalars, found: _
 def assumptions(
     conflicts: Conflicts, ordinal: int, copied: set[str], moved: bool = False
 ) -> tuple[Assumption, ...]:
-    """Assumptions behind the verdict of a loop; where it is `moved` with others, those about arrays that
-    these may write are among them."""
+    """Assumptions of the verdict of a loop; with `moved`, also those about arrays that it may write together
+    with the loops moved with it."""
     scop = conflicts.scop
     accessed = {
         a.memory.name: a.memory

@@ -144,6 +144,38 @@ def _lent(function: Function, calls: Calls, keeping: frozenset[str]) -> frozense
     return frozenset(v.name for v in inner if v.escapes and v.name not in held)
 
 
+@dataclass(slots=True)
+class _Run:
+    """Statements modelled together, and the number of their assignments. `sets`: a loop among them sets
+    pointers in memory; `follows`: a statement follows such pointers."""
+
+    statements: list[Statement]
+    assignments: int = 0
+    sets: bool = False
+    follows: bool = False
+
+    def stands_apart_from(self, before: _Run) -> bool:
+        """True if this statement is not modelled together with those before it: a nest follows no pointers
+        that it sets, and a loop does not make isl's problems too large."""
+        is_large = before.assignments + self.assignments > _MOST_STATEMENTS
+        conflicts = (self.sets or before.sets) and (self.follows or before.follows)
+        return conflicts or (is_large and isinstance(self.statements[0], Loop))
+
+    def append(self, more: _Run) -> None:
+        """Add the statements of another run."""
+        self.statements += more.statements
+        self.assignments += more.assignments
+        self.sets, self.follows = self.sets or more.sets, self.follows or more.follows
+
+
+def _run_of(statement: Statement, calls: Calls) -> _Run:
+    """Run of one statement."""
+    own = with_calls(effects(statement), calls)
+    sets = isinstance(statement, Loop) and sets_pointers(own)
+    follows = bool(own.calls) or any(True for p in own.places for _ in pointers_followed(p))
+    return _Run([statement], _assignments([statement]), sets, follows)
+
+
 @dataclass
 class _Cutter:
     state: Scope
@@ -162,35 +194,27 @@ class _Cutter:
     def block(self, statements: tuple[Statement, ...]) -> None:
         """Walk statements that stand in no loop, or only in refused ones. No answer depends on the state
         after the last run with loops."""
-        run: list[Statement] = []
-        size, run_sets, run_follows = 0, False, False
+        run = _Run([])
         every = list(flat(statements))
         last = max((k for k, each in enumerate(every) if has_loops([each])), default=-1)
         for number, statement in enumerate(every):
-            if number > last and not run:
+            if number > last and not run.statements:
                 return
             manages = _manages_memory(statement, self.calls)
             if manages or obstacle(statement, self.calls) is not None:
-                self.flush(run)
-                run, size, run_sets, run_follows = [], 0, False, False
+                self.flush(run.statements)
+                run = _Run([])
                 if number > last:
                     return
                 if manages or not self.presumed(statement):
                     self.without(statement, firm_obstacle(statement, self.calls))
                 continue
-            more = _assignments([statement])
-            own = with_calls(effects(statement), self.calls)
-            sets = isinstance(statement, Loop) and sets_pointers(own)
-            follows = bool(own.calls) or any(True for p in own.places for _ in pointers_followed(p))
-            # No pointer in memory can be followed in the nest that sets it.
-            apart = (sets or run_sets) and (follows or run_follows)
-            if apart or (size + more > _MOST_STATEMENTS and isinstance(statement, Loop)):
-                self.flush(run)
-                run, size, run_sets, run_follows = [], 0, False, False
-            run.append(statement)
-            size += more
-            run_sets, run_follows = run_sets or sets, run_follows or follows
-        self.flush(run)
+            part = _run_of(statement, self.calls)
+            if part.stands_apart_from(run):
+                self.flush(run.statements)
+                run = _Run([])
+            run.append(part)
+        self.flush(run.statements)
 
     def flush(self, run: list[Statement]) -> None:
         """Model a run of statements, if there is a loop in it; walk it in any case."""

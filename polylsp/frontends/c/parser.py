@@ -78,7 +78,7 @@ def _trees_of(
         trees = _parser(Lexer(tokens, known, is_definition=is_definition)).parse("").ext
     except (RecursionError, *_DECLINED):
         return None
-    return tuple(trees[len(known) :])
+    return _functions_and_declarations(trees[len(known) :])
 
 
 def _parsed_as_one(tokens: tuple[str, ...], declarations: Sequence[Declaration]) -> Parsed | Rejection:
@@ -214,7 +214,7 @@ def _parser(lexer: Lexer) -> CParser:
 
 def _split(trees: Sequence[Any], declarations: dict[int, Declaration]) -> Parsed | None:
     """The last function of the trees, and the declarations before it."""
-    trees = [tree for tree in trees if not isinstance(tree, c_ast.FuncDef) or _has_parameters(tree)]
+    trees = _functions_and_declarations(trees)
     for index in range(len(trees) - 1, -1, -1):
         if isinstance(trees[index], c_ast.FuncDef):
             before = tuple((_origin(t, declarations), t) for t in trees[:index])
@@ -222,9 +222,13 @@ def _split(trees: Sequence[Any], declarations: dict[int, Declaration]) -> Parsed
     return None
 
 
-def _has_parameters(definition: Any) -> bool:
-    """True if the definition is a function, unlike `int (f) { }`, which the parser accepts."""
-    return isinstance(definition.decl.type, c_ast.FuncDecl)
+def _functions_and_declarations(trees: Sequence[Any]) -> tuple[Any, ...]:
+    """The trees without definitions of what is no function, as `int (f) { }`, which the parser accepts."""
+    return tuple(
+        tree
+        for tree in trees
+        if not isinstance(tree, c_ast.FuncDef) or isinstance(tree.decl.type, c_ast.FuncDecl)
+    )
 
 
 def _origin(tree: Any, declarations: dict[int, Declaration]) -> Declaration | None:
