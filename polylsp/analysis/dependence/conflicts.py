@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import prod
 
 import islpy as isl
 
+from polylsp.ir.program import constant_extents
 from polylsp.ir.verdict import DependenceKind
 from polylsp.poly.scop import Access, FromEnd, Memory, Scop, ScopStatement
 
@@ -24,6 +26,8 @@ from polylsp.poly.scop import Access, FromEnd, Memory, Scop, ScopStatement
 
 # Where there are more pairs of accesses than these, one query for all of them at once comes first.
 _FEW = 400
+
+_SET = isl.dim_type.set
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,11 +160,21 @@ class Conflicts:
 
     def strays(self, ordinal: int | None = None) -> list[Access]:
         """The accesses (in a loop) that leave their arrays in any run of their statements: no verdict
-        rests on that they do not. Not those of an array of which all rows are always taken for one."""
+        rests on that they do not. Of an array of which all rows are always taken for one, only those
+        beyond its last row."""
         if self._strays is None:
             self._strays = [access for access in self._sized() if self._leaves(access)]
         inside = [a for a in self._strays if ordinal is None or ordinal in self.statement(a).loops]
-        return [a for a in inside if not all(b.in_first_row for b in self._by_memory[a.memory.name])]
+        return [a for a in inside if not self._rows_as_one(a.memory) or self._leaves_all_rows(a)]
+
+    def inside_arrays(self, conflict: Conflict) -> Conflict | None:
+        """A conflict without the instances at which a stray end leaves its array; `None` if none is left."""
+        left, strays = conflict.relation, self.strays()
+        if conflict.source in strays:
+            left = left.subtract_domain(self._left_at(conflict.source))
+        if conflict.sink in strays:
+            left = left.subtract_range(self._left_at(conflict.sink))
+        return None if left.is_empty() else replace(conflict, relation=left)
 
     def assume_no_strays(self) -> None:
         """Give up the search for such accesses, where it takes too long."""
@@ -175,6 +189,27 @@ class Conflicts:
         # One run that stays inside is found sooner than a proof that none does.
         one = isl.Set.from_point(runs.sample_point())
         return bool(one.is_subset(outside)) and bool(runs.is_subset(outside))
+
+    def _rows_as_one(self, memory: Memory) -> bool:
+        """True if the nest takes all rows of an array for one, by subscripts of the first."""
+        return all(access.in_first_row for access in self._by_memory[memory.name])
+
+    def _leaves_all_rows(self, access: Access) -> bool:
+        runs = access.relation.domain().params().intersect(self.scop.defined)
+        return bool(runs.is_subset(self._left_at(access).params()))
+
+    def _left_at(self, access: Access) -> isl.Set:
+        """The instances at which an access leaves its array; of a call that leaves it, all."""
+        memory, instances = access.memory, access.relation.domain()
+        if not self._rows_as_one(memory):
+            return instances if access.beyond is None else access.beyond(False)
+        extents = constant_extents(memory.variable.type)
+        if extents is None or len(extents) != memory.dimensions or memory.follows_pointers:
+            return isl.Set.empty(instances.get_space())
+        last = memory.dimensions - 1
+        elements = isl.Set.universe(access.relation.range().get_space())
+        elements = elements.lower_bound_val(_SET, last, 0).upper_bound_val(_SET, last, prod(extents) - 1)
+        return access.relation.subtract_range(elements).domain()
 
     def surely_reached(self, access: Access) -> bool:
         """True if an access happens in every run of the innermost loop around it."""

@@ -58,7 +58,12 @@ def verdict(conflicts: Conflicts, ordinal: int, scalars: LoopScalars) -> Verdict
         if memory.variable.name in scalars.known and not memory.shape:
             continue
         _classify(conflicts, memory, ordinal, scalars, found)
-    obstructed = _obstructed(conflicts, ordinal, found.obstacles, scalars) if found.obstacles else None
+    strays = conflicts.strays(ordinal)
+    cut = (conflicts.inside_arrays(c) if strays else c for c in found.obstacles)
+    inside = [c for c in cut if c is not None]
+    if found.obstacles and not inside:
+        return Unknown(out_of_bounds(conflicts, strays[0]))
+    obstructed = _obstructed(conflicts, ordinal, inside, scalars) if inside else None
     separated = _separated(conflicts, found, ordinal) if obstructed is not None else ()
     if separated:
         obstructed = None
@@ -71,8 +76,8 @@ def verdict(conflicts: Conflicts, ordinal: int, scalars: LoopScalars) -> Verdict
         return obstructed
     if loop.thread_bound is not None:
         return Unknown(loop.thread_bound)
-    for stray in conflicts.strays(ordinal):
-        return Unknown(out_of_bounds(conflicts, stray))
+    if strays:
+        return Unknown(out_of_bounds(conflicts, strays[0]))
     if conflicts.contradictory(ordinal, hints=False):
         return Unknown(_never_within(conflicts, ordinal))
     contradiction = _contradiction(conflicts, ordinal) or _taken(conflicts, ordinal)
@@ -434,9 +439,21 @@ def _proven(conflicts: Conflicts, certain: list[Conflict], ordinal: int) -> Conf
         if conflict.kind == "flow" and _rests_on_inputs(conflicts, conflict):
             passed = value_based(conflicts, conflict, ordinal)
             if not passed.intersect_params(conflicts.defined(hints=True)).is_empty():
-                return Conflict(conflict.source, conflict.sink, passed, True)
+                apart = passed.intersect_params(_rows_apart(conflicts, conflict))
+                return Conflict(conflict.source, conflict.sink, passed if apart.is_empty() else apart, True)
     reuses = sorted((c for c in certain if c.kind != "flow"), key=lambda c: c.kind != "anti")
     return next((c for c in reuses if _rests_on_inputs(conflicts, c)), None)
+
+
+def _rows_apart(conflicts: Conflicts, conflict: Conflict) -> isl.Set:
+    """The parameter values at which rows of a linearised array do not overlap in the loops around a conflict:
+    at others, what the model takes for an element of another row may overwrite the value in between."""
+    values = conflicts.defined(hints=True)
+    loops = {o for end in (conflict.source, conflict.sink) for o in conflicts.statement(end).loops}
+    for bound in (c for o in sorted(loops) for c in conflicts.scop.loops[o].conditions):
+        if bound.memory == conflict.source.memory.name:
+            values = values.subtract(bound.fails)
+    return values
 
 
 def _most_telling(obstacles: list[Conflict]) -> list[Conflict]:
