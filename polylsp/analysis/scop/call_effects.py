@@ -10,6 +10,7 @@ import islpy as isl
 from polylsp.analysis.scop.evaluation import declared_extents, value_of
 from polylsp.analysis.scop.paths import (
     Path,
+    beyond_object,
     is_scalar_storage,
     object_to_pointer_seen,
     pointer_in,
@@ -177,6 +178,14 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
             path, elements = _in_variable(path, access, call), None
             always = not isl.Map(access.region).involves_dims(isl.dim_type.in_, 0, len(known))
             exact = exact and "[]" not in path.shape and always
+        elif _is_sole(start):
+            inside = _in_object(path, len(start.steps) - 1, access, call)
+            if isinstance(inside, Opaque):
+                scope.object_to(inside)
+                continue
+            always = not isl.Map(access.region).involves_dims(isl.dim_type.in_, 0, len(known))
+            exact = exact and "[]" not in access.shape[len(access.way) + 1 :] and always
+            path, elements = inside, None
         text = spell(_pointer(call, access)) if access.parameter >= 0 else access.variable.source_name
         site = call.arguments[access.parameter].site if access.parameter >= 0 else call.site
         made = RawAccess(
@@ -249,6 +258,22 @@ def _in_variable(path: Path, access: SummaryAccess, call: Call) -> Path:
     return replace(path, steps=tuple(every if isinstance(s, At) else s for s in steps))
 
 
+def _in_object(path: Path, number: int, access: SummaryAccess, call: Call) -> Path | Opaque:
+    """The path from a pointer to one object, whose step has this number: without that step, and with any
+    element of arrays that the object holds. Unknown where the callee goes beyond the object."""
+    first = isl.Map(access.region).range().plain_get_val_if_fixed(isl.dim_type.set, 0)
+    if access.subscript is not None or first.is_nan() or not first.is_zero() or path.steps[number] != At(ZERO):
+        return beyond_object(call.site, None)
+    every = At(anything(call.site))
+    behind = tuple(every if isinstance(s, At) else s for s in path.steps[number + 1 :])
+    return replace(path, steps=(*path.steps[:number], *behind))
+
+
+def _is_sole(start: PointerValue) -> bool:
+    """True if a pointer leads to one object that is no element of an array."""
+    return bool(start.steps) and isinstance(start.steps[-1], At) and start.steps[-1].sole
+
+
 def _overwrite(variable: Variable, pointer: Expr, call: Call, scope: Scope, region: Region) -> None:
     """Forget the value of a variable that a call writes through an address. Where this is not that of the
     variable in the argument itself, the syntax of loops around does not show that they change it."""
@@ -300,7 +325,7 @@ def _read_through(call: Call, scope: Scope) -> Iterator[RawAccess | Opaque]:
         if isinstance(start, Opaque):
             yield start
             continue
-        every = () if _is_own_storage(start) else (At(anything(argument.site)),)
+        every = () if _is_own_storage(start) or _is_sole(start) else (At(anything(argument.site)),)
         steps = (*start.steps[:-1], *every)
         path = Path(start.base, steps, start.followed, taken=start.taken, loaded=bool(start.followed))
         made = RawAccess(

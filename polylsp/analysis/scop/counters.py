@@ -153,7 +153,9 @@ def index_of(value: Value | None) -> Poly | None:
 def with_index(value: Value, index: Poly) -> Value:
     """The integer, or the pointer moved within its array."""
     if isinstance(value, PointerValue):
-        return replace(value, steps=(*value.steps[:-1], At(index)))
+        last = value.steps[-1]
+        moved = replace(last, index=index) if isinstance(last, At) else At(index)
+        return replace(value, steps=(*value.steps[:-1], moved))
     return index
 
 

@@ -101,7 +101,11 @@ def resolve(place: Place, scope: Scope, value_of: ValueOf) -> Path | Opaque:
             return _reinterpreted(place.site, place.variable, scope)
         if number == 0 and pointer is not None:
             steps[-1] = _shifted(steps[-1], index)
-            loose = _leaves_row(base, steps, scope, value_of)
+            if steps[-1].sole:
+                if steps.pop() != At(ZERO):
+                    return beyond_object(place.site, place.variable)
+            else:
+                loose = _leaves_row(base, steps, scope, value_of)
         else:
             if isinstance(of_type, Pointer):
                 if sets_pointers(scope.effects):
@@ -138,12 +142,12 @@ def resolve_pointer(expression: Expr, scope: Scope, value_of: ValueOf) -> Pointe
         case AddressOf(place):
             if not place.steps and isinstance(place.variable.type, Pointer):
                 base = Base(f"&{place.variable.name}", place.variable)
-                return PointerValue(base, (At(ZERO),), taken=loops_around(scope))
+                return PointerValue(base, (At(ZERO, sole=True),), taken=loops_around(scope))
             path = resolve(place, scope, value_of)
             if isinstance(path, Opaque):
                 return path
             ends_in_element = bool(path.steps) and isinstance(path.steps[-1], At)
-            steps = path.steps if ends_in_element else (*path.steps, At(ZERO))
+            steps = path.steps if ends_in_element else (*path.steps, At(ZERO, sole=True))
             taken = loops_around(scope) if path.taken is None else path.taken
             return PointerValue(path.base, steps, path.followed, taken, path.recast)
         case Read(place) if not place.steps:
@@ -359,10 +363,10 @@ def _moved(pointer: Expr, offset: Expr, sign: int, scope: Scope, value_of: Value
 def _shifted(step: At | Member, by: Poly | Opaque) -> At:
     assert isinstance(step, At)
     if isinstance(step.index, Opaque):
-        return step if by == ZERO else At(step.index.changed())
+        return step if by == ZERO else replace(step, index=step.index.changed())
     if isinstance(by, Opaque):
-        return At(by if step.index == ZERO else by.changed())
-    return At(step.index + by)
+        return replace(step, index=by if step.index == ZERO else by.changed())
+    return replace(step, index=step.index + by)
 
 
 def _is_pointer_like(variable: Variable) -> bool:
@@ -407,6 +411,13 @@ def same_layout(left: Type, right: Type) -> bool:
 def _another_view(site: Site) -> Opaque:
     text = "this pointer sees memory as another type, so what is written may be anything the loop uses"
     return Opaque(ANYWHERE, Rejection("may-alias", site, text, "use one type for the memory"))
+
+
+def beyond_object(site: Site, pointer: Variable | None) -> Opaque:
+    """The target of a pointer to one object, a variable or a member of a structure, that is moved beyond it."""
+    name = f"`{pointer.source_name}`" if pointer is not None else "this pointer"
+    text = f"{name} points to one object, and is used as a pointer into an array"
+    return Opaque(ANYWHERE, Rejection("pointer-arithmetic", site, text, "access the other objects by name"))
 
 
 def _reinterpreted(site: Site, variable: Variable | None, scope: Scope) -> Opaque:

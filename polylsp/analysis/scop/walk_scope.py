@@ -384,7 +384,8 @@ def either_pointer(
         if a == b:
             steps.append(a)
         elif isinstance(a, At) and isinstance(b, At):
-            steps.append(At(_subscript(condition, (name, number, site), a.index, b.index, scope)))
+            index = _subscript(condition, (name, number, site), a.index, b.index, scope)
+            steps.append(At(index, a.sole or b.sole))
         else:
             return None
     taken, recast = then.taken | otherwise.taken, then.recast or otherwise.recast

@@ -75,9 +75,11 @@ class Base:
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """A step of an evaluated path: an element."""
+    """A step of an evaluated path: an element. `sole`: a pointer to an object that is no element of an array
+    leads here, so that only the index 0 is inside (C11, 6.5.6, paragraph 7)."""
 
     index: Poly | Opaque
+    sole: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
