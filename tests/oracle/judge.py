@@ -122,8 +122,16 @@ def holds(assumption: AssumptionClaim, run: Machine, key: LoopKey) -> bool:
 
 def _share(run: Machine, slots: dict[str, int], subjects: tuple[str, ...]) -> bool:
     """True if two of the names stand for the same storage, or pointers of these names have led to it."""
-    held = [run.targets.get(name) or slots_of(slots, name) for name in subjects]
+    held = [run.targets.get(name) or _led_to(run, slots, name) for name in subjects]
     return any(not one.isdisjoint(other) for one, other in combinations(held, 2))
+
+
+def _led_to(run: Machine, slots: dict[str, int], path: str) -> set[int]:
+    """The storage that a pointer member leads to which only functions with the structure use; else that in
+    which the path begins."""
+    member, roots = re.split(r"->|\.", path)[1:], slots_of(slots, path)
+    values = (v for root in roots for key, v in run.slots[root].values.items() if member == list(key)[-1:])
+    return {value.slot.serial for value in values if isinstance(value, View)} or roots
 
 
 def slots_of(slots: dict[str, int], path: str) -> set[int]:

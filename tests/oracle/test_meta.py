@@ -107,6 +107,8 @@ POINT = "typedef struct {\n    double x;\n    double y;\n} Point;\n"
 PUT = "static void put(Image im, int at, double v)\n{\n    im.data[at] = v;\n}\n"
 PIXELS = IMAGE + loop("im.data[i] = a[i + 1]", signature="Image im, double *a")
 PUTS = IMAGE + PUT + loop("put(im, i, a[i])", signature="Image im, double *a")
+ADD = "static void add_to(Image *to, int at, double v)\n{\n    to->data[at] += v;\n}\n"
+PAIRS = IMAGE + ADD + loop("add_to(&is, i, a[i]); js.data[i] = 1", signature="Image js, Image is, double *a")
 ROWS = loop("r[0][i] = r[1][i + 1]", signature="double **r")
 GLOBALS = "int off;\ndouble u;\n__attribute__((pure)) double scaled(double v);\n"
 PLACE = "static int place(int at)\n{\n    return at + off;\n}\n"
@@ -142,6 +144,7 @@ SUM_MEMBER = POINT + loop("p->x += b[i]", signature="Point *p, double b[n + 2]")
         (PUTS, (), parallel(), None),
         (PUTS, ("a", "im.data", 1), parallel(assumptions=no_overlap("a", "im.data")), parallel()),
         (PUTS.replace("im, i,", "im, i / 2,"), (), None, parallel()),
+        (PAIRS, ("is.data", "js.data", 1), parallel(assumptions=no_overlap("is.data", "js.data")), parallel()),
         (
             ROWS,
             ("r.1", "r.0", 0),

@@ -43,6 +43,7 @@ CLASSES: dict[str, Callable[[Writer], None]] = {
     "exits": value.exits,
     "whiles": value.while_loops,
     "structures": memory.structures,
+    "members": memory.members,
     "counters": control.counters,
     "nests": control.nests,
     "statements": control.statements,

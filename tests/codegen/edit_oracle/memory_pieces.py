@@ -358,6 +358,58 @@ def structures(w: Writer) -> None:
     w.code += w.loop(w.mixed(body), mark, "2", w.pick("n", "n", f"{v}n"), plain=True)
 
 
+def members(w: Writer) -> None:
+    """Members of nested structures by their names and through their addresses."""
+    kind = w.pick("double", "int", "float")
+    pair, tag, stored = w.name("pair"), w.name("item"), w.name("items")
+    w.top.append(f"struct {pair} {{ {kind} a, b; }};")
+    w.top.append(f"struct {tag} {{ {kind} x, y; struct {pair} in; {kind} w[3]; }};")
+    w.top.append(f"static struct {tag} {stored}[{ROOM}];")
+    fields = ("x", "y", "in.a", "in.b", "w[1]")
+    fill = " ".join(f"{stored}[k].{each} = drawn_int(-3, 4);" for each in fields)
+    seen = " + ".join(f"{k + 1} * {stored}[k].{each}" for k, each in enumerate(fields))
+    _loop_in_main(w, f"{{ {fill} }}", seen)
+    a, b = w.array(kind), w.read(kind)
+    s = stored
+    if w.chance(60):
+        s = w.local("s")
+        w.params.append((f"struct {tag} *{s}", stored))
+    put, get = w.name("put"), w.name("get")
+    w.top.append(f"static void {put}(struct {pair} *p, {kind} v) {{ p->b = v; }}")
+    w.top.append(f"static {kind} {get}(const struct {pair} *p) {{ return p->b; }}")
+    q = w.local("q")
+    field, declared, through = w.pick(
+        ("in.b", f"struct {pair} *{q} = &{{}}.in;", w.pick(f"{q}->b", f"{q}[0].b", f"(*{q}).b")),
+        ("in.b", f"{kind} *{q} = &{{}}.in.b;", w.pick(f"*{q}", f"{q}[0]")),
+        ("y", f"{kind} *{q} = &{{}}.y;", w.pick(f"*{q}", f"{q}[0]")),
+        ("w[1]", f"{kind} (*{q})[3] = &{{}}.w;", w.pick(f"(*{q})[1]", f"{q}[0][1]")),
+        ("in.b", f"struct {tag} *{q} = &{{}};", f"{q}->in.b"),
+    )
+    other = "in.a" if field != "in.a" else "x"
+    place = w.pick(f"{s}[3]", f"{s}[3]", f"(*{s})")
+    one, own = f"{place}.{field}", f"{s}[i].{field}"
+    k = w.pick(" - 1", " + 1", " - 2")
+    within = declared.format(f"{s}[i]")
+    body, mark = w.pick(
+        ([f"{a}[i] = {through};", f"{own} = {b}[i];"], SEQUENTIAL),
+        ([f"{through} = {b}[i];", f"{a}[i] = {one};"], OPEN),
+        ([f"{a}[i] = {one};", f"{through} = {b}[i];"], SEQUENTIAL),
+        ([f"{own} += {through};"], SEQUENTIAL),
+        ([f"{through} += {b}[i];", f"{a}[i] = {s}[i].{other};"], OPEN),
+        ([f"{through} += {b}[i];", f"{own} += 1;"], OPEN),
+        ([within, f"{through} = {s}[i].{other} + 1;", f"{a}[i] = {own};"], PARALLEL),
+        ([within, f"{through} = {s}[i{k}].{field} + 1;"], SEQUENTIAL),
+        ([within, f"{through} = {s}[i{k}].{other} + 1;"], PARALLEL),
+        ([f"{put}(&{s}[i].in, {b}[i]);", f"{a}[i] = {s}[i].in.b;"], PARALLEL),
+        ([f"{put}(&{s}[i].in, {b}[i]);", f"{a}[i] = {s}[3].in.b;"], SEQUENTIAL),
+        ([f"{a}[i] = {get}(&{place}.in);", f"{s}[i].in.b = {b}[i];"], SEQUENTIAL),
+        ([f"{a}[i] = {get}(&{s}[i].in);", f"{s}[i].in.b = {b}[i];"], PARALLEL),
+    )
+    if any(through in line for line in body) and within not in body:
+        w.head.append(declared.format(place))
+    w.code += w.loop(w.mixed(body), mark, "0" if place.startswith("(") else "2")
+
+
 def flat_images(w: Writer) -> None:
     """Two dimensions in one array, all subscripts inside of it."""
     kind = w.pick("double", "int", "float", "unsigned char")
