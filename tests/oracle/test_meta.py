@@ -144,7 +144,12 @@ SUM_MEMBER = POINT + loop("p->x += b[i]", signature="Point *p, double b[n + 2]")
         (PUTS, (), parallel(), None),
         (PUTS, ("a", "im.data", 1), parallel(assumptions=no_overlap("a", "im.data")), parallel()),
         (PUTS.replace("im, i,", "im, i / 2,"), (), None, parallel()),
-        (PAIRS, ("is.data", "js.data", 1), parallel(assumptions=no_overlap("is.data", "js.data")), parallel()),
+        (
+            PAIRS,
+            ("is.data", "js.data", 1),
+            parallel(assumptions=no_overlap("is.data", "js.data")),
+            parallel(),
+        ),
         (
             ROWS,
             ("r.1", "r.0", 0),

@@ -262,7 +262,8 @@ def _in_object(path: Path, number: int, access: SummaryAccess, call: Call) -> Pa
     """The path from a pointer to one object, whose step has this number: without that step, and with any
     element of arrays that the object holds. Unknown where the callee goes beyond the object."""
     first = isl.Map(access.region).range().plain_get_val_if_fixed(isl.dim_type.set, 0)
-    if access.subscript is not None or first.is_nan() or not first.is_zero() or path.steps[number] != At(ZERO):
+    inside = not first.is_nan() and first.is_zero() and path.steps[number] == At(ZERO)
+    if access.subscript is not None or not inside:
         return beyond_object(call.site, None)
     every = At(anything(call.site))
     behind = tuple(every if isinstance(s, At) else s for s in path.steps[number + 1 :])

@@ -414,7 +414,7 @@ def _another_view(site: Site) -> Opaque:
 
 
 def beyond_object(site: Site, pointer: Variable | None) -> Opaque:
-    """The target of a pointer to one object, a variable or a member of a structure, that is moved beyond it."""
+    """The target of a pointer to one object (a variable, a member of a structure) that is moved beyond it."""
     name = f"`{pointer.source_name}`" if pointer is not None else "this pointer"
     text = f"{name} points to one object, and is used as a pointer into an array"
     return Opaque(ANYWHERE, Rejection("pointer-arithmetic", site, text, "access the other objects by name"))
