@@ -8,7 +8,7 @@ isl objects live inside one analysis process: they are never pickled and never c
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Literal, Union
@@ -174,12 +174,24 @@ Reached = Union[ByCallee, ByAddress, None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IndexElement:
-    """The element of an index array whose value is the subscript at `dimension` of an access: `relation` is
-    `S[i] -> [subscripts into the index array]`, over all its subscripts."""
+    """The element `e` of an index array of which the subscript at `dimension` of an access is computed, as
+    `factor * e + offset`: `relation` is `S[i] -> [subscripts into the index array]`, over all its subscripts,
+    `offset` is `S[i] -> [offset]`, and `far` has the pairs of offsets that are `factor` or more apart."""
 
     dimension: int
     memory: Memory
     relation: isl.Map
+    factor: Hashable
+    offset: isl.Map
+    far: isl.Map
+
+    def may_differ(self, other: IndexElement) -> isl.Map | None:
+        """The pairs of instances in which two subscripts may be equal though the elements of the index array
+        have different values; `None` for elements of two arrays."""
+        same = self.memory is other.memory and self.factor == other.factor
+        if not same or self.dimension != other.dimension:
+            return None
+        return self.offset.apply_range(self.far).apply_range(other.offset.reverse())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

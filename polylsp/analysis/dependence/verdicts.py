@@ -360,7 +360,7 @@ def _obstructed(
     doubt = _doubt(conflicts, obstacles[0])
     if idiom is not None:
         doubt = replace(doubt, message=idiom.reason, advice=idiom.advice)
-    return Unknown(doubt, _would_help(conflicts, obstacles, ordinal), carried)
+    return Unknown(doubt, _would_help(obstacles), carried)
 
 
 def _separated(conflicts: Conflicts, found: _Findings, ordinal: int) -> tuple[Assumption, ...]:
@@ -411,9 +411,10 @@ def _separating(conflicts: Conflicts, conflict: Conflict) -> Memory | None:
     of instances; `None` if there is none."""
     for one in conflict.source.chosen_by:
         for other in conflict.sink.chosen_by:
-            if one.dimension != other.dimension or one.memory is not other.memory:
+            mixed = one.may_differ(other)
+            if mixed is None:
                 continue
-            same = one.relation.apply_range(other.relation.reverse())
+            same = one.relation.apply_range(other.relation.reverse()).union(mixed)
             left = conflict.relation.intersect(same).intersect_params(conflicts.defined())
             if left.is_empty():
                 return one.memory
@@ -486,31 +487,12 @@ def _doubt(conflicts: Conflicts, conflict: Conflict) -> Rejection:
     return Rejection("non-affine-subscript", write.site, text, "")
 
 
-def _would_help(conflicts: Conflicts, obstacles: list[Conflict], ordinal: int) -> tuple[Assumption, ...]:
-    """Assumption that an index array has no repeated value, where it is the only obstacle."""
-    texts = {a.text for c in obstacles for a in (c.source, c.sink)}
-    writes = [c.source for c in obstacles if c.source.kind == "write" and c.source.indirect]
-    if len(texts) != 1 or not writes:
+def _would_help(obstacles: list[Conflict]) -> tuple[Assumption, ...]:
+    """Assumption that iterations choose different elements by data, where that is the only obstacle."""
+    ends = [a for c in obstacles for a in (c.source, c.sink)]
+    if len(obstacles) >= _MOST or len({a.text for a in ends}) != 1:
         return ()
-    index = _index_read(conflicts, writes[0])
-    if index is None or f"[{index.text}]" not in writes[0].text:
-        return ()
-    if not conflicts.order(conflicts.same_element(index, index), index, index, ordinal).is_empty():
-        return ()
-    name = index.memory.path
-    return (Assumption("distinct-values", (name,), f"`{name}` has no repeated value"),)
-
-
-def _index_read(conflicts: Conflicts, access: Access) -> Access | None:
-    """The one array element that tells which element an indirect access uses."""
-    inside = [
-        a
-        for a in conflicts.scop.accesses
-        if a.statement == access.statement
-        and a.kind == "read"
-        and a is not access
-        and a.memory is not access.memory
-        and access.site.first <= a.site.first <= a.site.last <= access.site.last
-    ]
-    distinct = {a.text: a for a in inside}
-    return next(iter(distinct.values())) if len(distinct) == 1 else None
+    chosen = all(a.indirect and a.memory.shape for a in ends)
+    text = ends[0].text
+    sentence = f"no two iterations use the same `{text}`"
+    return (Assumption("distinct-values", (text,), sentence),) if chosen else ()

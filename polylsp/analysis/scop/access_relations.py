@@ -86,11 +86,7 @@ def _negative(raw: RawStatement, index: Poly, where: isl.Set, parameters: Parame
 
 def _least(raw: RawStatement, index: Poly, relation: isl.Map, parameters: Parameters) -> str | None:
     """The least value of a subscript, if that is a sum which grows with something."""
-    names = iterator_names(raw)
-    notation = Notation(frozenset(names))
-    name = relation.get_tuple_name(isl.dim_type.in_)
-    formula = notation.equals("o", index)
-    values = isl.Map(f"{header(notation, parameters)}{{ {name}[{', '.join(names)}] -> [o] : {formula} }}")
+    values = _value_map(relation.get_tuple_name(isl.dim_type.in_) or "", raw, index, parameters)
     reached = values.intersect_domain(relation.domain()).range()
     # A loop that does not end in the model has none.
     ends = first(isl.Map.from_range(reached), 1).range()
@@ -202,7 +198,8 @@ def _chosen_by(
     plans: Mapping[Key, Plan],
     parameters: Parameters,
 ) -> tuple[IndexElement, ...]:
-    """The elements of index arrays that are subscripts of an access; none where a call adds to these."""
+    """The elements of index arrays that subscripts of an access are computed of; none where a call adds to
+    these."""
     found: list[IndexElement] = []
     names = frozenset(iterator_names(raw))
     at = plan.memory.scoped
@@ -211,11 +208,33 @@ def _chosen_by(
         index = None if entry is None else plans.get((entry.base, entry.shape))
         if entry is not None and index is not None and not index.memory.scoped:
             own = parameters.dimensions - names
-            if all(is_affine(s, names) and s.symbols.isdisjoint(own) for s in entry.subscripts):
+            values = (*entry.subscripts, entry.offset, entry.factor)
+            fixed = entry.factor.symbols.isdisjoint(names)
+            if fixed and all(is_affine(s, names) and s.symbols.isdisjoint(own) for s in values):
                 relation = _relation(name, raw, index.memory, list(entry.subscripts), parameters)
-                found.append(IndexElement(at, index.memory, relation))
+                offset = _value_map(name, raw, entry.offset, parameters)
+                far = _far_apart(entry.factor, parameters)
+                found.append(IndexElement(at, index.memory, relation, entry.factor.terms, offset, far))
         at += 1 if layout is None else len(layout.strides)
     return tuple(found)
+
+
+def _value_map(name: str, raw: RawStatement, value: Poly, parameters: Parameters) -> isl.Map:
+    """`{ S[i] -> [value] }`."""
+    names = iterator_names(raw)
+    notation = Notation(frozenset(names))
+    formula = notation.equals("o", value)
+    return isl.Map(f"{header(notation, parameters)}{{ {name}[{', '.join(names)}] -> [o] : {formula} }}")
+
+
+def _far_apart(factor: Poly, parameters: Parameters) -> isl.Map:
+    """`{ [a] -> [b] }` where a and b differ by the factor or more."""
+    constant = factor.as_constant
+    least = -factor if constant is not None and constant < 0 else factor
+    apart = Poly.atom(Symbol("o0")) - Poly.atom(Symbol("o1"))
+    either = AnyOf((Compare(">=", apart - least), Compare(">=", -apart - least)))
+    pairs = isl.Map.from_domain(set_of(("o0", "o1"), either, parameters))
+    return pairs.move_dims(isl.dim_type.out, 0, isl.dim_type.in_, 1, 1)
 
 
 def _subscripts(raw: RawStatement, access: RawAccess, plan: Plan) -> tuple[list[Poly | None], bool, bool]:

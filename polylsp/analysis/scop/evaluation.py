@@ -184,7 +184,7 @@ def value_of(expression: Expr, scope: Scope) -> Value:
 
 
 def _keeps_value(expression: Expr) -> bool:
-    """True for a variable or an element, also converted to a type that has all of its values."""
+    """True for a variable, an element or a sum, also converted to a type that has all of its values."""
     while isinstance(expression, Cast):
         to, of = expression.type, expression.operand.type
         if not isinstance(to, Integer) or not isinstance(of, Integer):
@@ -193,7 +193,7 @@ def _keeps_value(expression: Expr) -> bool:
         if not wider and (to.bits, to.signed) != (of.bits, of.signed):
             return False
         expression = expression.operand
-    return isinstance(expression, Read)
+    return isinstance(expression, (Read, Binary, Unary))
 
 
 def declared_extents(
@@ -420,6 +420,9 @@ def _unary(expression: Expr, operator: str, operand: Expr, scope: Scope) -> Valu
         return condition if isinstance(condition, Opaque) else choice(condition, ZERO, ONE)
     value = value_of(operand, scope)
     if not isinstance(value, Poly):
+        signed = isinstance(expression.type, Integer) and expression.type.signed
+        if isinstance(value, Opaque) and value.entry is not None and operator == "-" and signed:
+            return value.times(Poly.constant(-1))
         return _as_opaque(value, expression, scope)
     return wrapped(-value if operator == "-" else -value - 1, expression, scope)
 
@@ -431,9 +434,33 @@ def _binary(expression: Binary, scope: Scope) -> Value:
         return condition if isinstance(condition, Opaque) else choice(condition, ONE, ZERO)
     left, right = value_of(expression.left, scope), value_of(expression.right, scope)
     if not isinstance(left, Poly) or not isinstance(right, Poly):
-        return _as_opaque(left if not isinstance(left, Poly) else right, expression, scope)
+        return _of_element(expression, left, right, scope) or _as_opaque(
+            left if not isinstance(left, Poly) else right, expression, scope
+        )
     result = _arithmetic(expression, left, right, scope)
     return _opaque(expression, scope) if result is None else wrapped(result, expression, scope)
+
+
+def _of_element(expression: Binary, left: Value, right: Value, scope: Scope) -> Opaque | None:
+    """The sum or product of an element of an array with a value of closed form, which tells elements of
+    different values apart; `None` for other operands, and where an unsigned product may wrap around."""
+    element, other = (right, left) if isinstance(left, Poly) else (left, right)
+    if not isinstance(element, Opaque) or element.entry is None or not isinstance(other, Poly):
+        return None
+    fixed, operator = other.symbols.isdisjoint(scope.dimensions), expression.operator
+    if not isinstance(expression.type, Integer) or not (expression.type.signed or fixed):
+        return None
+    match operator:
+        case "+":
+            return element.plus(other)
+        case "-" if element is left:
+            return element.plus(-other)
+        case "-" if expression.type.signed:
+            return element.times(Poly.constant(-1)).plus(other)
+        case "*" if fixed and expression.type.signed:
+            return element.times(other)
+        case _:
+            return None
 
 
 def _arithmetic(expression: Binary, left: Poly, right: Poly, scope: Scope) -> Poly | None:

@@ -363,9 +363,9 @@ def _moved(pointer: Expr, offset: Expr, sign: int, scope: Scope, value_of: Value
 def _shifted(step: At | Member, by: Poly | Opaque) -> At:
     assert isinstance(step, At)
     if isinstance(step.index, Opaque):
-        return step if by == ZERO else replace(step, index=step.index.changed())
+        return replace(step, index=step.index.plus(by) if isinstance(by, Poly) else step.index.changed())
     if isinstance(by, Opaque):
-        return replace(step, index=by if step.index == ZERO else by.changed())
+        return replace(step, index=by.plus(step.index))
     return replace(step, index=step.index + by)
 
 

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Union
 
 from polylsp.analysis.scop.symbolic_value import (
+    ONE,
+    ZERO,
     AllOf,
     AnyOf,
     Atom,
@@ -37,18 +39,20 @@ ANYWHERE = 1 << 30
 @dataclass(frozen=True, slots=True)
 class Entry:
     """An element of an array that the nest does not write, by the object that it is in (`base`, `shape`) and
-    its subscripts."""
+    its subscripts; the value meant is `factor` times that of the element, plus `offset`."""
 
     base: str
     shape: tuple[str, ...]
     subscripts: tuple[Poly, ...]
+    factor: Poly = ONE
+    offset: Poly = ZERO
 
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
     """A value without a symbolic form. It is fixed inside loops deeper than `depth` (the number of loops of
     the nest around the point where it arose); `ANYWHERE` for a pointer into memory that has another name
-    too. `entry`: the element whose value it is, converted at most to a wider type."""
+    too. `entry`: the element that it is computed from, converted at most to a wider type."""
 
     depth: int
     rejection: Rejection
@@ -57,6 +61,18 @@ class Opaque:
     def changed(self) -> Opaque:
         """A value that is computed from this one."""
         return self if self.entry is None else Opaque(self.depth, self.rejection)
+
+    def plus(self, by: Poly) -> Opaque:
+        """The value and `by`, where no such sum wraps around."""
+        entry = self.entry
+        return self if entry is None else replace(self, entry=replace(entry, offset=entry.offset + by))
+
+    def times(self, by: Poly) -> Opaque:
+        """The value times `by`, where no such product wraps around."""
+        entry = self.entry
+        if entry is None:
+            return self
+        return replace(self, entry=replace(entry, factor=entry.factor * by, offset=entry.offset * by))
 
 
 def anything(site: Site) -> Opaque:

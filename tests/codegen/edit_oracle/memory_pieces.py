@@ -242,6 +242,8 @@ def scatters(w: Writer) -> None:
     ]  # fmt: skip
     if bit:
         forms += [[f"{place} |= {x};"], [f"{place} ^= (int)i;"]]
+    if w.chance(40):
+        forms = _scattered_rows(w, kind, at, x)
     gathers = [[f"{h}[i] = {b}[{at}];"], [f"{h}[i] += {b}[{at}];"], [f"{h}[i] = {at};"]] if b != h else []
     if gathers and w.chance(35):
         w.code += w.loop(w.mixed(w.pick(*gathers)), PARALLEL)
@@ -249,6 +251,25 @@ def scatters(w: Writer) -> None:
     w.code += w.loop(w.mixed(w.pick(*forms)), OPEN)
     if w.chance(25):
         w.code += w.loop([f"{h}[{idx}[j]] += 1;"], OPEN, name="j")
+
+
+def _scattered_rows(w: Writer, kind: str, at: str, x: str) -> list[list[str]]:
+    """Statements on several elements that an index chooses together, some of them those of its neighbour."""
+    wide, per = w.name("wide"), w.pick("4", w.integer(4, 4))
+    w.top.append(f"static {kind} {wide}[{5 * ROOM}];")
+    _loop_in_main(w, f"{wide}[k] = drawn_int(-3, 4);", f"{wide}[k]", 5 * ROOM)
+    each = f"for (int j = 0; j < {w.pick(per, per, '3', '5')}; j++)"
+    return [
+        [f"{wide}[2 * {at}] = {x};", f"{wide}[2 * {at} + 1] = 2;"],
+        [f"{wide}[2 * {at}] = {x};", f"{wide}[2 * {at} + 2] = 2;"],
+        [f"{wide}[3 * {at} + 1] = {x};"],
+        [f"{each} {wide}[{at} * {per} + j] = {x} + j;"],
+        [f"{each} {wide}[j + {per} * {at}] += {x};"],
+        [f"{wide}[{at} + 1] = {x};", f"{wide}[{at} + {w.pick('1', '2')}] += 1;"],
+        [f"{wide}[{ROOM} - {at}] = {x};"],
+        [f"{kind} *r = {wide} + {per} * {at};", f"r[0] = {x};", f"r[{w.pick('2', '4')}] = r[1];"],
+        [f"int k = {at} * {per};", f"{each} {wide}[k + j] = {x};"],
+    ]
 
 
 def big_arrays(w: Writer) -> None:
