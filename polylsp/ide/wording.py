@@ -71,10 +71,11 @@ def verdict_sentence(source: Source, placed: PlacedFunction, loop: LoopFacts) ->
     match loop.verdict:
         case Parallel() as verdict:
             return capital(f"{subject(loop)} can run in parallel{_terms(placed, verdict)}.")
-        case Sequential(witness=witness, former=former):
+        case Sequential(witness=witness, former=former, advice=advice):
             obstacle = dependence_clause(source, placed, witness.dependence)
             told = f"{obstacle}{condition_words(witness)}{_example(witness)}{_former_words(former)}"
             told += _running_sum_words(source, placed, loop, witness.dependence)
+            told += f"; {advice}" if advice else ""
             return capital(f"{subject(loop)} cannot run in parallel: {told}.")
         case Unknown() as verdict:
             return capital(_swap_words(source, placed, loop) or _unknown_sentence(placed, loop, verdict))

@@ -120,11 +120,13 @@ class Parallel:
 class Sequential:
     """Proven: two iterations conflict. `carried` lists every dependence in the way. `former` are reads as
     they are written, each with its array, if these alone are in the way and see only values from before the
-    loop: array renaming would remove them."""
+    loop: array renaming would remove them. `advice`: the parallel form of what the loop computes, if it is a
+    known one."""
 
     witness: Witness
     carried: tuple[Dependence, ...]
     former: tuple[tuple[str, str], ...] = ()
+    advice: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,11 +33,13 @@ Polynomial = tuple[tuple[tuple[str, ...], int], ...]
 class Guard:
     """A run-time condition. `depth` loops stand around it; one evaluation of it is one iteration of these.
     `kind` is `loop` where the condition continues a loop: then an iteration runs only if all earlier ones
-    did."""
+    did. `on_input` is the condition in words where it depends on inputs alone, which the nest does not
+    change, so that some inputs satisfy it in all iterations; else empty."""
 
     identity: int
     depth: int
     kind: Literal["if", "loop"]
+    on_input: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -33,12 +33,14 @@ _SET = isl.dim_type.set
 @dataclass(frozen=True, eq=False)
 class Conflict:
     """`source` happens in an earlier iteration of the carrying loop than `sink`, at one element, in
-    the pairs of statement instances of `relation`. `certain`: each pair surely happens."""
+    the pairs of statement instances of `relation`. `certain`: each pair surely happens; `if_input`: where
+    these conditions on inputs hold at both ends, which some inputs satisfy."""
 
     source: Access
     sink: Access
     relation: isl.Map
     certain: bool
+    if_input: tuple[str, ...] = ()
 
     @property
     def kind(self) -> DependenceKind:
@@ -140,7 +142,19 @@ class Conflicts:
                     continue
                 relation = self.between(source, sink, ordinal)
                 if relation is not None:
-                    yield Conflict(source, sink, relation, self.certain(source) and self.certain(sink))
+                    certain = self.certain(source) and self.certain(sink)
+                    conditions = () if certain else self._input_conditions(source, sink)
+                    yield Conflict(source, sink, relation, certain, conditions)
+
+    def _input_conditions(self, source: Access, sink: Access) -> tuple[str, ...]:
+        """The conditions on inputs under which two must-accesses happen, if those of one are among those of
+        the other: inputs that satisfy a condition in all iterations satisfy these."""
+        one, other = (self.statement(access).guards for access in (source, sink))
+        fewer, more = sorted((one, other), key=len)
+        if not set(fewer) <= set(more) or not (source.exact and sink.exact):
+            return ()
+        conditions = tuple(guard.on_input for guard in more)
+        return conditions if all(conditions) else ()
 
     def defined(self, hints: bool = False) -> isl.Set:
         """The parameter values at which no access leaves its array, as C demands, but those that do so in

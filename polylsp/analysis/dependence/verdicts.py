@@ -349,14 +349,15 @@ def _obstructed(
     conflicts: Conflicts, ordinal: int, obstacles: list[Conflict], scalars: LoopScalars
 ) -> Verdict:
     proven = _proven(conflicts, [c for c in obstacles if c.certain], ordinal)
+    proven = proven or _passed(conflicts, [c for c in obstacles if c.if_input], ordinal)
     carried = tuple(dependence(conflicts, c, ordinal) for c in _most_telling(obstacles))
     shown = None if proven is None else witness(conflicts, proven, ordinal)
+    idioms = (scalars.idioms.get(c.source.memory.variable.name) for c in obstacles)
+    idiom = next((each for each in idioms if each is not None), None)
     if shown is not None:
         modelled = len(obstacles) < _MOST and not conflicts.strays(ordinal)
         former = former_reads(conflicts, obstacles, ordinal) if modelled else ()
-        return Sequential(shown, carried, former)
-    idioms = (scalars.idioms.get(c.source.memory.variable.name) for c in obstacles)
-    idiom = next((each for each in idioms if each is not None), None)
+        return Sequential(shown, carried, former, idiom.advice if idiom is not None else "")
     doubt = _doubt(conflicts, obstacles[0])
     if idiom is not None:
         doubt = replace(doubt, message=idiom.reason, advice=idiom.advice)
@@ -436,14 +437,22 @@ def _rests_on_inputs(conflicts: Conflicts, conflict: Conflict) -> bool:
 
 def _proven(conflicts: Conflicts, certain: list[Conflict], ordinal: int) -> Conflict | None:
     """The most telling sure conflict: a value that is passed on, before a mere reuse of memory."""
-    for conflict in certain:
+    passed = _passed(conflicts, certain, ordinal)
+    if passed is not None:
+        return passed
+    reuses = sorted((c for c in certain if c.kind != "flow"), key=lambda c: c.kind != "anti")
+    return next((c for c in reuses if _rests_on_inputs(conflicts, c)), None)
+
+
+def _passed(conflicts: Conflicts, candidates: list[Conflict], ordinal: int) -> Conflict | None:
+    """The first of some conflicts that passes on a value, with the pairs that do."""
+    for conflict in candidates:
         if conflict.kind == "flow" and _rests_on_inputs(conflicts, conflict):
             passed = value_based(conflicts, conflict, ordinal)
             if not passed.intersect_params(conflicts.defined(hints=True)).is_empty():
                 apart = passed.intersect_params(_rows_apart(conflicts, conflict))
-                return Conflict(conflict.source, conflict.sink, passed if apart.is_empty() else apart, True)
-    reuses = sorted((c for c in certain if c.kind != "flow"), key=lambda c: c.kind != "anti")
-    return next((c for c in reuses if _rests_on_inputs(conflicts, c)), None)
+                return replace(conflict, relation=passed if apart.is_empty() else apart, certain=True)
+    return None
 
 
 def _rows_apart(conflicts: Conflicts, conflict: Conflict) -> isl.Set:

@@ -67,8 +67,16 @@ def _shown(conflicts: Conflicts, conflict: Conflict, told: Callable[[], Dependen
         _named(conflicts, source, values[:split]),
         _named(conflicts, sink, values[split:]),
         tuple(reversed(shown.items())),
-        condition(conflicts, conflict, dict(parameters)),
+        _conditions(conflict, condition(conflicts, conflict, dict(parameters))),
     )
+
+
+def _conditions(conflict: Conflict, on_parameters: str) -> str:
+    """The conditions of a conflict as one clause."""
+    if not conflict.if_input:
+        return on_parameters
+    own = f"{' and '.join(dict.fromkeys(conflict.if_input))} in both"
+    return f"{on_parameters} and {own}" if on_parameters.startswith("if ") else f"if {own}"
 
 
 def condition(conflicts: Conflicts, conflict: Conflict, example: Mapping[str, int]) -> str:

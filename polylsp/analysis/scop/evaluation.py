@@ -414,6 +414,34 @@ def _read(expression: Read, scope: Scope) -> Value:
     return replace(unknown, entry=Entry(path.base.name, path.shape, subscripts))
 
 
+def is_on_input(condition: Expr, scope: Scope) -> bool:
+    """True if a condition depends on elements of arrays that the nest does not change by their names, each
+    named once, and otherwise on values in closed form: then nothing in the nest decides it."""
+    elements: list[str] = []
+    for node in subexpressions(condition):
+        match node:
+            case Call(_, _, pure) if not pure:
+                return False
+            case AddressOf():
+                return False
+            case Read(place) if any(isinstance(step, Index) for step in place.steps):
+                known = _read(node, scope)
+                if not isinstance(known, Opaque) or known.entry is None:
+                    return False
+                elements.append(spell(node))
+            case Read(place) if place.steps:
+                if is_written(place, scope):
+                    return False
+            case Read(place) if isinstance(place.type, Integer):
+                if not isinstance(value_of(node, scope), Poly):
+                    return False
+            case Read(place) if place.variable.name in scope.effects.scalars:
+                return False
+            case _:
+                pass
+    return bool(elements) and len(elements) == len(set(elements))
+
+
 def _unary(expression: Expr, operator: str, operand: Expr, scope: Scope) -> Value:
     if operator == "!":
         condition = _exact(operand, scope)

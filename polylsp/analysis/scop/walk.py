@@ -32,7 +32,7 @@ from polylsp.analysis.scop.counters import (
     varying,
     with_index,
 )
-from polylsp.analysis.scop.evaluation import condition_of, value_of
+from polylsp.analysis.scop.evaluation import condition_of, is_on_input, value_of
 from polylsp.analysis.scop.objects import seen_in_two_ways
 from polylsp.analysis.scop.paths import Path
 from polylsp.analysis.scop.raw_accesses import LoopEntry, RawAccess, RawStatement, Region
@@ -68,6 +68,7 @@ from polylsp.ir.program import (
     stripped,
     subexpressions,
 )
+from polylsp.ir.spelling import spell
 from polylsp.poly.scop import Guard
 
 # --------------------------------------------------------------------------------------------------
@@ -314,10 +315,15 @@ class _Walker:
         ends: list[tuple[Environment, isl.Set, bool]] = []
         marks = [len(self.region.statements)]
         left = False
-        for block, domain in ((statement.then, inside), (statement.otherwise, outside)):
+        on_input = opaque is not None and is_on_input(statement.condition, scope)
+        text = f"`{spell(statement.condition)}`" if on_input else ""
+        words = text, text and f"not {text}"
+        for block, domain, own in zip(
+            (statement.then, statement.otherwise), (inside, outside), words, strict=True
+        ):
             scope.environment = dict(before)
             scope.active = domain
-            scope.guards = inner = (*guards, self.guard("if")) if opaque else guards
+            scope.guards = inner = (*guards, self.guard("if", own)) if opaque else guards
             self.run(block)
             left = left or scope.guards != inner
             ends.append((scope.environment, scope.active, scope.active is not domain))
@@ -325,7 +331,7 @@ class _Walker:
         scope.guards = guards
         if opaque:
             self.written_either_way(statement.site, marks)
-        self.join(statement, before, ends, active, opaque)
+        self.join(statement, before, ends, active, opaque, words)
         if left:
             self.may_have_left()
         return None
@@ -370,12 +376,15 @@ class _Walker:
         ends: list[tuple[Environment, isl.Set, bool]],
         active: isl.Set,
         opaque: Opaque | None,
+        words: tuple[str, str],
     ) -> None:
+        """Continue after the branches; `words` are the condition on inputs of each."""
         scope = self.scope
         (then_env, then_active, then_left), (else_env, else_active, else_left) = ends
         scope.active = then_active.union(else_active)
         if (then_left or else_left) and opaque:
-            self.may_have_left()
+            one_left = then_left != else_left and (then_active if then_left else else_active).is_empty()
+            self.may_have_left(words[then_left] if one_left else "")
         if then_left and not opaque and then_active.is_empty():
             scope.environment = else_env
         elif else_left and not opaque and else_active.is_empty():
@@ -416,13 +425,13 @@ class _Walker:
             self.continues.append(dict(scope.environment))
         scope.active = isl.Set.empty(scope.active.get_space())
 
-    def may_have_left(self) -> None:
-        """Guard the statements after a possible jump: they run only if none was taken, which is
-        undetermined."""
-        self.scope.guards = (*self.scope.guards, self.guard("if"))
+    def may_have_left(self, on_input: str = "") -> None:
+        """Guard the statements after a possible jump: they run only if none was taken, which is undetermined,
+        or depends on a condition on inputs."""
+        self.scope.guards = (*self.scope.guards, self.guard("if", on_input))
 
-    def guard(self, kind: Literal["if", "loop"]) -> Guard:
-        return Guard(next(_identities), len(self.scope.frames), kind)
+    def guard(self, kind: Literal["if", "loop"], on_input: str = "") -> Guard:
+        return Guard(next(_identities), len(self.scope.frames), kind, on_input)
 
     # --- loops ---------------------------------------------------------------------------
 
