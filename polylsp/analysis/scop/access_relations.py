@@ -481,7 +481,7 @@ def _loop(frame: Frame) -> ScopLoop:
 
 def _drop_tracked_scalars(region: Region, live: frozenset[str]) -> None:
     """Remove scalars that are never read in the model, since each read has a closed form; they are memory
-    only if they are live-out of a loop."""
+    only if they are live-out of a loop, or a called function sets them."""
     read = {a.path.base.name for s in region.statements for a in s.accesses if a.kind == "read"}
     for statement in region.statements:
         statement.accesses = [
@@ -489,6 +489,7 @@ def _drop_tracked_scalars(region: Region, live: frozenset[str]) -> None:
             for a in statement.accesses
             if a.path.steps
             or not isinstance(a.type, Integer)
+            or a.called
             or a.path.base.name in read
             or a.path.base.name in live
         ]

@@ -193,6 +193,7 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
         )
         made.reached = _reached(call, access, path)
         made.bytewise = access.bytewise
+        made.called = True
         made.extents = declared_extents(path.base, path.steps, scope)
         found.append(made)
     return found

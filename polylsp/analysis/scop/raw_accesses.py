@@ -32,7 +32,7 @@ class RawAccess:
     the access may happen; `extents` are the sizes of the dimensions of its subscripts, where declared;
     `reached` as in `Access`; `assumed`: the assumptions for reassociating its update; `neighbour`: a
     bit-field beside the one that the text names, which is written with it; `bytewise`: it accesses
-    characters, whatever the type of the pointer."""
+    characters, whatever the type of the pointer; `called`: a called function makes it."""
 
     path: Path
     kind: Literal["read", "write"]
@@ -49,6 +49,7 @@ class RawAccess:
     assumed: tuple[Assumption, ...] = ()
     neighbour: bool = False
     bytewise: bool = False
+    called: bool = False
 
 
 @dataclass

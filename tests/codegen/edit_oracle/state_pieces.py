@@ -5,6 +5,34 @@ from __future__ import annotations
 from .writing import OPEN, PARALLEL, ROOM, SEQUENTIAL, Writer
 
 
+def out_parameters(w: Writer) -> None:
+    """Functions that leave results in variables whose addresses they are given."""
+    kind = w.pick("int", "int", "double", "long", "unsigned")
+    f, s, t = w.name("split"), w.local("s"), w.local("t")
+    a, b = w.array(kind), w.read(kind)
+    lines, mark = w.pick(
+        ("*low = v + 1; *high = v * 2;", PARALLEL),
+        ("*low = v; *high = *low + 1;", PARALLEL),
+        ("*low = v;", OPEN),
+        ("if (v > 0) *low = v; *high = 2;", OPEN),
+        ("*low += v; *high = v;", OPEN),
+        ("*high = *low; *low = v;", OPEN),
+    )
+    w.top.append(f"static void {f}({kind} v, {kind} *low, {kind} *high) {{ {lines} }}")
+    w.head.append(f"{kind} {s} = 1, {t} = 2;")
+    call = f"{f}({b}[i], &{s}, {w.pick(f'&{t}', f'&{t}', f'&{s}')});"
+    if f"&{s}, &{s}" in call:
+        mark = OPEN
+    used = w.pick([], [], [f"{a}[i] = {s};"], [f"{a}[i] = {s} + {t};"], [f"{a}[i] = {t};"])
+    if used and mark != PARALLEL:
+        mark = OPEN
+    guarded = w.chance(20)
+    body = [f"if ({b}[i] > 1) {call}" if guarded else call, *used]
+    w.code += w.loop(w.mixed(body), OPEN if guarded else mark)
+    if w.chance(60):
+        w.result(w.pick(s, t, f"{s} + {t}"), kind)
+
+
 def callees(w: Writer) -> None:
     """Functions that keep something from one call to the next, or only look as if."""
     kind = w.pick("double", "int", "long")
