@@ -29,12 +29,14 @@ class DependenceClaim:
 
 @dataclass(frozen=True, slots=True)
 class WitnessClaim:
-    """Two iterations, as (iterator, value) from the outermost loop in, that conflict."""
+    """Two iterations, as (iterator, value) from the outermost loop in, that conflict; if `conditional`, where
+    a condition on data holds in both."""
 
     dependence: DependenceClaim
     source_iteration: tuple[tuple[str, int], ...]
     sink_iteration: tuple[tuple[str, int], ...]
     parameters: tuple[tuple[str, int], ...]
+    conditional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,11 @@ def claims_and_models(
                     loop.ordinal,
                     "sequential",
                     witness=WitnessClaim(
-                        dependence(placed, w.dependence), w.source_iteration, w.sink_iteration, w.parameters
+                        dependence(placed, w.dependence),
+                        w.source_iteration,
+                        w.sink_iteration,
+                        w.parameters,
+                        w.condition.endswith(" in both"),
                     ),
                     carried=tuple(dependence(placed, d) for d in carried),
                     former=tuple(plain(name) for _, name in former),

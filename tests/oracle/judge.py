@@ -174,7 +174,7 @@ def _wrong_steps(runs: list[Machine], claim: Claim) -> Iterator[Refutation]:
     for name, step in claim.inductions:
         if step.lstrip("-").isdigit():
             for values in (v for run in runs for v in _starts(run, (claim.function, claim.ordinal), name)):
-                if any(b - a != int(step) for a, b in pairwise(values)):
+                if any((b - a - int(step)) % (1 << 32) for a, b in pairwise(values)):
                     yield _refutation(claim, "induction step", f"`{name}` starts iterations at {values}")
                     return
 

@@ -103,7 +103,8 @@ def closed_forms(found: Evidence, claim: Claim) -> set[str]:
 
 
 def steady(runs: list[Machine], key: LoopKey, name: str) -> bool:
-    """True if a number or a pointer starts each iteration a constant further than the one before."""
+    """True if a number or a pointer starts each iteration a constant further than the one before, modulo the
+    range of unsigned numbers: signed ones do not overflow."""
     for run in runs:
         for record in run.records[key]:
             held = [start.get(name) for start in record.starts]
@@ -111,7 +112,7 @@ def steady(runs: list[Machine], key: LoopKey, name: str) -> bool:
             arrays = {(id(value.slot), value.prefix) for value in held if isinstance(value, View)}
             if not all(isinstance(value, int) for value in values) or len(arrays) > 1:
                 return False
-            if len({b - a for a, b in pairwise(values)}) > 1:
+            if len({(b - a) % (1 << 32) for a, b in pairwise(values)}) > 1:
                 return False
     return True
 

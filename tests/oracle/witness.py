@@ -35,6 +35,7 @@ from .values import Undefined
 Text = tuple[str, str]
 SEEDS = range(8)
 OVERWRITTEN = "the value is overwritten before the sink reads it"
+ABSENT = "does not happen at"
 
 
 def witness_refutations(
@@ -73,7 +74,10 @@ def _witness(
         except Undefined:
             continue
         texts.append(_refuted(program, out, machines[-1], key, w))
-    if not machines:
+    if w.conditional:
+        # Runs in which the condition does not hold at both ends say nothing.
+        texts = [text for text in texts if text is None or ABSENT not in text]
+    if not machines or not texts:
         # Something elsewhere in the program is not defined at these values: nothing can be seen.
         return
     if _entered(program, key, w):
@@ -207,7 +211,7 @@ def _refuted(program: Program, out: Layout, run: Machine, key: LoopKey, w: Witne
         second = _events_at(run, key[0], {(a.slot, a.key) for a in first}, d.sink.write, w.sink_iteration)
     if not first or not second:
         end, at = ("source", w.source_iteration) if not first else ("sink", w.sink_iteration)
-        return f"the {end} of the {d.kind} dependence does not happen at {at}"
+        return f"the {end} of the {d.kind} dependence {ABSENT} {at}"
     same = [(a, b) for a in first for b in second if (a.slot, a.key) == (b.slot, b.key) and a is not b]
     if not same:
         return f"the two accesses of the {d.kind} dependence touch different elements"
