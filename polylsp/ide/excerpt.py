@@ -12,7 +12,8 @@ from polylsp.model.facts import PlacedFunction
 
 LIMIT = 60
 
-_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+# No excerpt ends in a comment; on one line, `//` divides.
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*\n", re.DOTALL)
 _SPACE = re.compile(r"\s+")
 _ASSIGNMENT = re.compile(r"\s*((?:<<|>>|[-+*/%&|^])?=(?!=)|\+\+|--)")
 _NESTED = re.compile(r"\[[^\]]*\[")

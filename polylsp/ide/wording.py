@@ -74,8 +74,8 @@ def verdict_sentence(source: Source, placed: PlacedFunction, loop: LoopFacts) ->
         case Sequential(witness=witness, former=former, advice=advice):
             obstacle = dependence_clause(source, placed, witness.dependence)
             told = f"{obstacle}{condition_words(witness)}{_example(witness)}{_former_words(former)}"
-            told += _running_sum_words(source, placed, loop, witness.dependence)
-            told += f"; {advice}" if advice else ""
+            known = f"; {advice}" if advice else ""
+            told += known or _running_sum_words(source, placed, loop, witness.dependence)
             return capital(f"{subject(loop)} cannot run in parallel: {told}.")
         case Unknown() as verdict:
             return capital(_swap_words(source, placed, loop) or _unknown_sentence(placed, loop, verdict))

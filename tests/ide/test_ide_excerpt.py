@@ -34,6 +34,7 @@ def test_evaluate_never_raises_on_odd_text() -> None:
 def test_excerpt_is_one_line_without_comments_and_cut() -> None:
     source = Source("a[ i /* row */ ]\n  [j] // column\n + b")
     assert excerpt(source, Span(0, len(source.text))) == "a[ i ] [j] + b"
+    assert excerpt(Source("a[i // 2]"), Span(0, 9)) == "a[i // 2]"
     assert excerpt(Source("x" * 100), Span(0, 100)) == "x" * 59 + "…"
 
 
