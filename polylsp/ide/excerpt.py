@@ -14,6 +14,7 @@ LIMIT = 60
 
 # No excerpt ends in a comment; on one line, `//` divides.
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*\n", re.DOTALL)
+_WRAPPED = 1 << 31
 _SPACE = re.compile(r"\s+")
 _ASSIGNMENT = re.compile(r"\s*((?:<<|>>|[-+*/%&|^])?=(?!=)|\+\+|--)")
 _NESTED = re.compile(r"\[[^\]]*\[")
@@ -46,14 +47,15 @@ def line_name(source: Source, span: Span) -> str:
 
 def element(text: str, values: Mapping[str, int]) -> str | None:
     """The element that an access as modelled reaches for concrete values: `a[i - 1]` with i = 2
-    is `a[1]`. `None` where a subscript does not evaluate, as in `a[idx[i]]`."""
+    is `a[1]`. `None` where a subscript does not evaluate, as in `a[idx[i]]`, or an unsigned one would
+    have wrapped around."""
     known = _NESTED.search(text) is None
 
     def concrete(subscript: re.Match[str]) -> str:
         nonlocal known
         # Python has all subscripts in one pair of brackets.
         found = [evaluate(each, values) for each in subscript.group(1).split(",")]
-        known = known and None not in found
+        known = known and all(each is not None and abs(each) < _WRAPPED for each in found)
         return f"[{', '.join(map(str, found))}]"
 
     result = _BRACKETS.sub(concrete, text)

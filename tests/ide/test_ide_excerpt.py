@@ -16,6 +16,7 @@ from polylsp.ide.excerpt import access_excerpt, element, evaluate, excerpt
         ("a[-i % 2]", {"i": 3}, "a[-1]"),
         ("s", {}, "s"),
         ("a[idx[i]]", {"i": 1}, None),
+        ("a[i - k]", {"i": 0, "k": 4294967295}, None),
         ("a[m]", {"i": 1}, None),
         ("a[i / 0]", {"i": 1}, None),
         ("a[f(i)]", {"i": 1}, None),
