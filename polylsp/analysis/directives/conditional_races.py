@@ -202,6 +202,7 @@ def conditional_races(conflicts: Conflicts, sharing: DataSharing) -> Iterator[tu
                 found = found or _set_twice_by_data(conflicts, sharing, conflict, loop)
                 found = found or _gathered(conflicts, conflict, loop)
                 found = found or _at_a_distance(conflicts, conflict, loop)
+                found = found or _on_input(conflicts, sharing, conflict, loop)
                 if found is not None:
                     seen.add(memory.name)
                     yield memory.variable.name, found
@@ -334,6 +335,18 @@ def _is_own_element(conflicts: Conflicts, write: Access, loop: Loop) -> bool:
         return False
     equal = isl.Map.universe(relation.get_space()).equate(isl.dim_type.in_, depth, isl.dim_type.out, 0)
     return bool(relation.is_subset(equal))
+
+
+def _on_input(
+    conflicts: Conflicts, sharing: DataSharing, conflict: Conflict, loop: Loop
+) -> ConditionalRace | None:
+    """The race of iterations that use one element where a condition on inputs holds in both."""
+    if not conflict.if_input or conflict.kind != "flow" or sharing.construct.mode != "threads":
+        return None
+    if not is_unconditional(conflicts, conflict, loop.ordinal):
+        return None
+    conditions = " and ".join(dict.fromkeys(conflict.if_input))
+    return ConditionalRace(f"{conditions} in two of them", access_point(conflict.source))
 
 
 def _at_a_distance(conflicts: Conflicts, conflict: Conflict, loop: Loop) -> ConditionalRace | None:
