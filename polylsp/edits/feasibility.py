@@ -422,13 +422,19 @@ def _assumed(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
         yield Possible("restrict", loop.ordinal, (loop.ordinal,))
     roots = _roots(trials, loop)
     chosen = tuple(root.ordinal for root in roots)
-    if len(roots) == 1 and _no_overlap(roots[0]) and trials.succeeds("overlap-check", loop.ordinal, chosen):
+    if len(roots) == 1 and _checkable(roots[0]) and trials.succeeds("overlap-check", loop.ordinal, chosen):
         yield Possible("overlap-check", loop.ordinal, chosen)
 
 
 def _no_overlap(loop: LoopFacts) -> bool:
     verdict = loop.verdict
     return isinstance(verdict, Parallel) and any(each.kind == "no-overlap" for each in verdict.assumptions)
+
+
+def _checkable(loop: LoopFacts) -> bool:
+    verdict = loop.verdict
+    kinds = ("no-overlap", "distinct-values")
+    return isinstance(verdict, Parallel) and any(each.kind in kinds for each in verdict.assumptions)
 
 
 # --- Orders ------------------------------------------------------------------------------

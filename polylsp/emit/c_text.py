@@ -6,6 +6,7 @@ possible.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Union
@@ -267,3 +268,24 @@ def _declarators(node: Node) -> Iterator[Node]:
 
 def _text(node: Node) -> str:
     return (node.text or b"").decode("ascii", "replace")
+
+
+def included(subject: Subject, *headers: str) -> Iterator[Replacement]:
+    """The standard headers that the file does not include, at its top."""
+    missing = [h for h in headers if not re.search(rf"#\s*include\s*<{h}>", subject.text)]
+    if missing:
+        at, end = _after_includes(subject.text[: subject.start]), newline(subject.text)
+        lines = [f"#include <{each}>{end}" for each in missing]
+        yield Replacement(Span(at, at), "".join(lines if at else [*lines, end]))
+
+
+def _after_includes(text: str) -> int:
+    """Offset after the last header that is always included; otherwise the start."""
+    depth, at, found = 0, 0, 0
+    for line in text.splitlines(keepends=True):
+        at += len(line)
+        word = re.match(r"\s*#\s*(include|if|endif)", line)
+        depth += (word[1] == "if") - (word[1] == "endif") if word is not None else 0
+        if word is not None and word[1] == "include" and not depth:
+            found = at
+    return found

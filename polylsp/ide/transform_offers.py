@@ -85,7 +85,8 @@ def _told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Pos
             title = f"Promise with `restrict` that {wording.assumption_words(no_overlap(loop))}"
             return Told(title, "quickfix", _OVERLAP, conditional=True)
         case "overlap-check":
-            apart = wording.assumption_words(no_overlap(loops[0]))
+            checked = [*no_overlap(loops[0]), *distinct_values(loops[0])]
+            apart = wording.assumption_words(checked)
             title = f"Run {name} in parallel with OpenMP where a check finds that {apart}"
             return Told(title, "quickfix", _OVERLAP)
         case "simd":
@@ -120,6 +121,12 @@ def no_overlap(loop: LoopFacts) -> tuple[Assumption, ...]:
     """The assumptions of a loop's verdict about arrays that are apart."""
     found = loop.verdict.assumptions if isinstance(loop.verdict, Parallel) else ()
     return tuple(each for each in found if each.kind == "no-overlap")
+
+
+def distinct_values(loop: LoopFacts) -> tuple[Assumption, ...]:
+    """The assumptions of a loop's verdict about index arrays without repeated values."""
+    found = loop.verdict.assumptions if isinstance(loop.verdict, Parallel) else ()
+    return tuple(each for each in found if each.kind == "distinct-values")
 
 
 def _interchange(placed: PlacedFunction, loop: LoopFacts, names: str) -> Told:

@@ -4,17 +4,16 @@ the original loop runs."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import islpy as isl
 
 from polylsp.core.settings import Settings
-from polylsp.core.text import Span, newline
 from polylsp.emit.affine_bounds import largest, smallest, spelled
 from polylsp.emit.c_pragmas import stretch_of
 from polylsp.emit.c_syntax import LoopText
-from polylsp.emit.c_text import Made, Written, element_words, kept_statement, replaced, style_of
+from polylsp.emit.c_text import Made, Written, element_words, included, kept_statement, replaced, style_of
 from polylsp.emit.footprint import entered, inner_extents, is_spelled, names_before, used_where
 from polylsp.emit.subject import Subject
 from polylsp.model.action import Answer, Declined, Edited, Replacement, applied
@@ -66,7 +65,7 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
         if isinstance(one, Declined):
             return one
         copies.append(one)
-    edits = (*_included(subject), _edit(subject, text, copies))
+    edits = (*included(subject, "stdlib.h", "string.h"), _edit(subject, text, copies))
     return Edited(edits, found.assumptions, (found.remark,))
 
 
@@ -129,24 +128,3 @@ def _edit(subject: Subject, text: LoopText, copies: Sequence[_Copy]) -> Replacem
         *(Written(f"free({c.name});") for c in copies),
     )
     return replaced(subject, text, pieces, style)
-
-
-def _included(subject: Subject) -> Iterator[Replacement]:
-    """The headers that declare the called functions, if the file does not include them."""
-    missing = [h for h in ("stdlib.h", "string.h") if not re.search(rf"#\s*include\s*<{h}>", subject.text)]
-    if missing:
-        at, end = _place(subject.text[: subject.start]), newline(subject.text)
-        lines = [f"#include <{each}>{end}" for each in missing]
-        yield Replacement(Span(at, at), "".join(lines if at else [*lines, end]))
-
-
-def _place(text: str) -> int:
-    """Offset after the last header that is always included; otherwise the start."""
-    depth, at, found = 0, 0, 0
-    for line in text.splitlines(keepends=True):
-        at += len(line)
-        word = re.match(r"\s*#\s*(include|if|endif)", line)
-        depth += (word[1] == "if") - (word[1] == "endif") if word is not None else 0
-        if word is not None and word[1] == "include" and not depth:
-            found = at
-    return found

@@ -1,5 +1,6 @@
-"""A check when the program runs: the parallel version of a loop where its arrays are apart, the original
-where they overlap (run-time alias checks: Doerfert, Grosser and Hack, CGO 2017)."""
+"""Checks when the program runs: the parallel version of a loop where its arrays are apart and its index
+arrays have no repeated value, else the original (run-time alias checks: Doerfert, Grosser and Hack, CGO
+2017)."""
 
 from __future__ import annotations
 
@@ -11,16 +12,16 @@ from polylsp.core.settings import Settings
 from polylsp.emit.affine_bounds import largest, smallest, spelled
 from polylsp.emit.c_pragmas import stretch_of
 from polylsp.emit.c_syntax import loop_text
-from polylsp.emit.c_text import Made, Written, kept_statement, replaced, style_of
+from polylsp.emit.c_text import Made, Piece, Style, Written, included, kept_statement, replaced, style_of
 from polylsp.emit.footprint import names_before, touched
 from polylsp.emit.source_names import is_settled
 from polylsp.emit.subject import Subject
-from polylsp.ir.program import Array, Pointer, Type
+from polylsp.ir.program import Array, Integer, Pointer, Type
 from polylsp.ir.verdict import Assumption, Parallel
 from polylsp.model.action import Answer, Declined, Edited, applied
 from polylsp.model.facts import LoopFacts, parallel_roots
 from polylsp.poly.scop import Memory, Scop
-from polylsp.schedule.chain import is_directed
+from polylsp.schedule.chain import fresh_name, is_directed
 from polylsp.targets.directives import openmp
 
 
@@ -33,35 +34,103 @@ class _Bounds:
 
 
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
-    """`if (x + n <= y || y + m <= x)` with the loop in parallel, `else` with the loop as it is."""
+    """`if (x + n <= y || y + m <= x)` with the loop in parallel, `else` with the loop as it is; before it,
+    loops that look for repeated values."""
     roots = parallel_roots(subject.facts, ordinal)
     root = roots[0] if len(roots) == 1 else subject.known(ordinal)
     name = root.iterator or root.kind
     if not isinstance(root.verdict, Parallel):
         return Declined(f"The loop `{name}` is not known to run in parallel where its arrays are apart.")
     pairs = [each for each in root.verdict.assumptions if each.kind == "no-overlap"]
-    if not pairs:
-        return Declined(f"The loop `{name}` does not rest on arrays that could overlap.")
+    lists = [each.subjects[0] for each in root.verdict.assumptions if each.kind == "distinct-values"]
+    if not pairs and not lists:
+        return Declined(f"The loop `{name}` rests on no overlap and no repeated value to be checked.")
     text = loop_text(subject, root.ordinal)
     if isinstance(text, Declined):
         return text
     if is_directed(subject, text):
         return Declined(f"A directive stands before the loop `{name}` already.")
+    style = style_of(subject, [text])
+    searches = [_search(subject, root, each, style) for each in lists]
     checks = [_check(subject, root, pair) for pair in pairs]
-    refused = [each for each in checks if isinstance(each, Declined)]
+    refused = [each for each in (*searches, *checks) if isinstance(each, Declined)]
     parallel = openmp.edit(subject, root.ordinal, settings)
     if refused or isinstance(parallel, Declined):
         return refused[0] if refused else parallel
-    condition = " && ".join(str(c) if len(checks) == 1 else f"({c})" for c in checks)
-    rest = tuple(each for each in root.verdict.assumptions if each.kind != "no-overlap")
-    style = style_of(subject, [text])
+    found = [each for each in searches if not isinstance(each, Declined)]
+    parts = [*(each.result for each in found), *map(str, checks)]
+    condition = " && ".join(c if len(parts) == 1 or " " not in c else f"({c})" for c in parts)
+    checked = ("no-overlap", "distinct-values")
+    rest = tuple(each for each in root.verdict.assumptions if each.kind not in checked)
     whole = applied(subject.text, parallel.replacements)
     grown = len(whole) - len(subject.text)
     before = subject.line_before(text.span.start)
     start = text.span.start - (0 if before.strip() else len(before))
     body, otherwise = (Written(whole[start : text.span.end + grown]),), (kept_statement(text.span),)
     choice = Made(f"if ({condition})", body, style.braces, otherwise=otherwise)
-    return Edited((replaced(subject, text, (choice,), style),), rest, parallel.remarks)
+    pieces = (*(piece for each in found for piece in each.pieces), choice)
+    headers = included(subject, "stdlib.h") if found else ()
+    return Edited((*headers, replaced(subject, text, pieces, style)), rest, parallel.remarks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """Statements that find out whether the entries of an index array that a loop uses differ from each other,
+    and the variable with the `result`."""
+
+    pieces: tuple[Piece, ...]
+    result: str
+
+
+def _search(subject: Subject, root: LoopFacts, name: str, style: Style) -> _Search | Declined:
+    """A search for a repeated value among the entries from the first to the last that a loop uses: one byte
+    for each value in between. Where that takes far more memory than the entries, they count as repeated."""
+    nest = subject.nest(root.ordinal)
+    assert nest is not None
+    scop = nest[1].scop
+    memory = array_of(subject, scop, root, name)
+    inside = [a for a in scop.accesses if root.ordinal in scop.statements[a.statement].loops]
+    sure = all(scop.certain(a) and a.kind == "read" for a in inside if a.memory is memory)
+    ends = _ends(subject, scop, root, memory) if memory is not None and sure else None
+    if memory is None or ends is None or not isinstance(memory.element, Integer):
+        return Declined(f"Which entries of `{name}` the loop uses cannot be written down before it.")
+    low, behind = ends
+    taken: list[str] = []
+    for stem in (f"{name}_differs", "least", "most", "span", "seen", "e"):
+        taken.append(fresh_name(subject, stem, taken=taken))
+    result, least, most, span, seen, e = taken
+    value = "long long" if memory.element.signed else "unsigned long long"
+    entry, wide = f"{name}[{e}]", "unsigned long long"
+    count = behind if low == "0" else f"{behind} - ({low})"
+    count = f"({count})" if " " in count else count
+    extent = Made(
+        f"for (long long {e} = {low}; {e} < {behind}; {e}++)",
+        (
+            Written(f"{least} = {entry} < {least} ? {entry} : {least};"),
+            Written(f"{most} = {entry} > {most} ? {entry} : {most};"),
+        ),
+        style.braces,
+    )
+    marks = Made(
+        f"for (long long {e} = {low}; {result} && {e} < {behind}; {e}++)",
+        (Written(f"{result} = !{seen}[{entry} - {least}]++;"),),
+        style.braces,
+    )
+    room = f"{span} < 64 * ({wide}){count} + 4096 ? calloc({span} + 1, 1) : NULL"
+    used = Made(
+        f"if ({low} < {behind})",
+        (
+            Written(f"{value} {least} = {name}[{low}], {most} = {least};"),
+            extent,
+            Written(f"{wide} {span} = ({wide}){most} - {least};"),
+            Written(f"unsigned char *{seen} = {room};"),
+            Written(f"{result} = {seen} != NULL;"),
+            marks,
+            Written(f"free({seen});"),
+        ),
+        style.braces,
+    )
+    return _Search((Written(f"int {result} = 1;"), used), result)
 
 
 def _check(subject: Subject, root: LoopFacts, pair: Assumption) -> str | Declined:
@@ -104,6 +173,12 @@ def array_of(subject: Subject, scop: Scop, root: LoopFacts, name: str) -> Memory
 
 
 def _bounds(subject: Subject, scop: Scop, root: LoopFacts, memory: Memory) -> _Bounds | None:
+    ends = _ends(subject, scop, root, memory)
+    return None if ends is None else _Bounds(*(_moved(memory.path, each) for each in ends))
+
+
+def _ends(subject: Subject, scop: Scop, root: LoopFacts, memory: Memory) -> tuple[str, str] | None:
+    """The first subscript that a loop uses of an array, and the one behind the last, in C."""
     inside = [
         a for a in scop.accesses if a.memory is memory and root.ordinal in scop.statements[a.statement].loops
     ]
@@ -112,9 +187,7 @@ def _bounds(subject: Subject, scop: Scop, root: LoopFacts, memory: Memory) -> _B
     names = names_before(subject, scop, stretch_of(subject, root))
     first = spelled(low, names) if low is not None else None
     behind = spelled(high.add_constant_val(isl.Val(1)), names) if high is not None else None
-    if first is None or behind is None:
-        return None
-    return _Bounds(_moved(memory.path, first), _moved(memory.path, behind))
+    return None if first is None or behind is None else (first, behind)
 
 
 def _moved(name: str, offset: str) -> str:
