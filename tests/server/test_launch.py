@@ -33,7 +33,7 @@ START = (
 """A first process with all of that on its path; Python has loaded `os` and `sys` before it looks there."""
 
 SPAWN = (
-    "import polylsp.cli.forking\n"
+    "import polylsp.cli.pool\n"
     "import multiprocessing\n"
     "child = multiprocessing.get_context('spawn').Process(target=print, args=('child',))\n"
     "child.start()\n"
