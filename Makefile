@@ -50,8 +50,9 @@ lint: setup  ## style, types, layers
 	$(BIN)/lint-imports
 	$(BIN)/pyright
 
-# Each worker begins with tests that follow one another, which ask the same of a sample.
-UNIT = $(BIN)/python -m pytest -n 2 --dist worksteal -rs
+# Each worker begins with tests that follow one another, which ask the same of a sample. Hundreds of processes
+# are started, each of which would compile all modules again where no bytecode is stored.
+UNIT = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n 2 --dist worksteal -rs
 
 unit: setup  ## the tests; of the sweeps, every third item
 	$(UNIT)

@@ -14,7 +14,7 @@ from polylsp.server.stdio_streams import take_standard_output
 
 
 def main() -> None:
-    """Do the batch."""
+    """Carry out one batch of work, read from standard input, and write its results."""
     end_with_parent()
     answer = take_standard_output()
     work, arguments, settings = pickle.load(sys.stdin.buffer)

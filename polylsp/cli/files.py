@@ -101,7 +101,7 @@ def positive(text: str) -> int:
 
 
 def pair_of_names(text: str) -> tuple[str, str]:
-    """`i,j`."""
+    """Two iterators, as in `i,j`."""
     names = [name.strip() for name in text.split(",")]
     if len(names) != 2 or not all(names):
         raise argparse.ArgumentTypeError(f"{text!r} is not two iterators, as in i,j")

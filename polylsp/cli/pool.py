@@ -36,7 +36,7 @@ from polylsp.core.processes import (
     ran_out_of_cpu_time,
 )
 from polylsp.core.settings import Settings
-from polylsp.launch import isolate_multiprocessing, python_command
+from polylsp.launch import entry_point_command, isolate_multiprocessing
 
 # --------------------------------------------------------------------------------------------------
 # Processes preloaded with the analysis: forks of a server process that does nothing else.
@@ -366,7 +366,7 @@ class _Worker(Generic[A, R]):
         return "the analysis process died"
 
     def close(self) -> None:
-        """End the process."""
+        """End the worker process."""
         self.connection.close()
         self._process.kill()
         self._process.join()
@@ -560,7 +560,7 @@ def done_here(batch: bytes, folder: str) -> bytes:
     """The results of a pickled batch, pickled; called in a worker of Dask."""
     if not Path(folder).is_dir():
         raise Unusable(f"{folder} is not there: workers need the files in the same places as here")
-    command = python_command("polylsp.cli.batch:main")
+    command = entry_point_command("polylsp.cli.batch:main")
     done = subprocess.run(command, input=batch, capture_output=True, cwd=folder)
     if done.returncode:
         raise RuntimeError(done.stderr.decode(errors="replace"))

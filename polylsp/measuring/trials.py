@@ -181,7 +181,7 @@ def tools_for(plan: Plan, settings: Settings, workspace: Sequence[str] = ()) -> 
 
 
 def _outcome(trial: Trial) -> Outcome:
-    """Everything, in order."""
+    """Outcome of a trial: versions are built, compared at small sizes, then timed."""
     plan = trial.plan
     _build(trial)
     original = trial.programs[ORIGINAL]
