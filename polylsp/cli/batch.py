@@ -9,8 +9,7 @@ import pickle
 import sys
 
 from polylsp.cli.pool import results
-from polylsp.core.processes import end_with_parent
-from polylsp.server.stdio_streams import take_standard_output
+from polylsp.core.processes import end_with_parent, take_standard_output
 
 
 def main() -> None:

@@ -69,11 +69,13 @@ def growth(shape: Shape, suffix: str, mark: str) -> float:
     return large / max(small, 1)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", C_SHAPES)
 def test_reading_c_is_linear(name: str) -> None:
     assert growth(C_SHAPES[name], ".c", "//") < MOST
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", PYTHON_SHAPES)
 def test_reading_python_is_linear(name: str) -> None:
     assert growth(PYTHON_SHAPES[name], ".py", "#") < MOST

@@ -16,7 +16,7 @@ SMALL = 80
 
 LOOKED_UP = {
     # Entry points, which nothing imports by name.
-    "polylsp.__main__", "polylsp.cli.batch", "polylsp.measuring.driver_objects",
+    "polylsp.__main__", "polylsp.cli.batch",
     "polylsp.server.kernel_compiler",
     # Loaded alone, before or without what its importer needs.
     "polylsp.launch", "polylsp.server.features.on_demand",
