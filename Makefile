@@ -1,6 +1,7 @@
-# make demo     everything set up, then a session with the language server, printed
-# make test     everything set up, then every check there is
-# make help     what else there is
+# make demo      everything set up, then a session with the language server, printed
+# make test      everything set up, then every check there is, the sweeps over samples in part
+# make test-all  the same, with the whole of the sweeps
+# make help      what else there is
 
 PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 python3.10,$(shell \
     $(p) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 14))' 2>/dev/null && echo $(p))))
@@ -23,7 +24,7 @@ IN_VSCODE = if ! command -v chromium >/dev/null; then $(SKIP) VS Code: the packa
     elif $(MAKE) --no-print-directory $(EXTENSION) && $(WITH_NODE) test/editor/install.sh "$(EDITORS)"; then $(1); \
     else $(SKIP) VS Code: it could not be loaded from the npm registry"; fi
 
-.PHONY: setup demo test lint unit docs extension vsix first-steps test-editors test-gpu manifest bench-latency bench-growth bench-transform bench-gpu \
+.PHONY: setup demo test test-all lint unit unit-all docs extension vsix first-steps test-editors test-gpu manifest bench-latency bench-growth bench-transform bench-gpu \
     bench-speed bench-measure soak constraints clean help
 
 setup: $(READY)  ## the environment, in .venv
@@ -39,7 +40,9 @@ $(READY): pyproject.toml constraints.txt
 demo: setup  ## a session with the language server on the samples
 	@$(BIN)/python -m tests.demo
 
-test: lint unit extension  ## every check there is, but for those in a real VS Code (test-editors)
+test: lint unit extension  ## every check there is, the sweeps over samples in part; not those in a real VS Code (test-editors)
+
+test-all: lint unit-all extension  ## the same with the whole of the sweeps, as for a release
 
 lint: setup  ## style, types, layers
 	$(BIN)/ruff check .
@@ -47,8 +50,15 @@ lint: setup  ## style, types, layers
 	$(BIN)/lint-imports
 	$(BIN)/pyright
 
-unit: setup  ## the tests
-	$(BIN)/python -m pytest -n 2 -rs
+# Each worker begins with tests that follow one another, which ask the same of a sample. Hundreds of processes
+# are started, each of which would compile all modules again where no bytecode is stored.
+UNIT = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n 2 --dist worksteal -rs
+
+unit: setup  ## the tests; of the sweeps, every third item
+	$(UNIT)
+
+unit-all: setup  ## the tests, all of them
+	POLYLSP_TESTS=all $(UNIT)
 
 $(NODE)/npm: $(READY)
 	@mkdir -p $(NODE)

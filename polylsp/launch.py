@@ -15,7 +15,7 @@ _PACKAGES = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _FLAGS_OF_MULTIPROCESSING = "_args_from_interpreter_flags"
 
 
-def python_command(entry_point: str) -> tuple[str, ...]:
+def entry_point_command(entry_point: str) -> tuple[str, ...]:
     """The command that calls a function of ours (`package.module:function`) in a new process."""
     flags = ["-B"] if sys.dont_write_bytecode else []
     flags += ["-X", "utf8"] if sys.flags.utf8_mode else []
@@ -23,7 +23,7 @@ def python_command(entry_point: str) -> tuple[str, ...]:
     return (sys.executable, "-I", *flags, os.path.abspath(__file__), entry_point, *path)
 
 
-def shell_command() -> tuple[str, ...]:
+def polylsp_command() -> tuple[str, ...]:
     """The command that runs `polylsp` as in a shell in a new process; arguments follow."""
     path = _without_working_directory(sys.path)
     path += [_PACKAGES] if _PACKAGES not in path else []

@@ -1,4 +1,4 @@
-"""Options of the test run; in CI a test that is skipped has failed."""
+"""Options of the test run, and which part of the sweeps it takes; in CI a test that is skipped has failed."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import atexit
 import os
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Generator
 from itertools import count
 from pathlib import Path
 
 import pytest
 
+from tests.extent import STRIDE
 from tests.loud import be_loud
 
 be_loud()
@@ -33,6 +35,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update", action="store_true", help="rewrite golden fences in tests/cases and tests/actions"
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "sweep: over all samples, of which a quick run takes a part")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out those items of the sweeps that are for a whole run alone, unless some are named."""
+    if STRIDE == 1 or config.getoption("keyword") or any("::" in each for each in config.args):
+        return
+    seen: Counter[str] = Counter()
+    left_out: list[pytest.Item] = []
+    for item in items:
+        if item.get_closest_marker("sweep") is not None:
+            name = item.nodeid.partition("[")[0]
+            if seen[name] % STRIDE:
+                left_out.append(item)
+            seen[name] += 1
+    config.hook.pytest_deselected(items=left_out)
+    gone = set(left_out)
+    items[:] = [item for item in items if item not in gone]
 
 
 def pytest_runtest_setup() -> None:

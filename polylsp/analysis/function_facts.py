@@ -90,16 +90,6 @@ def false_dependences(scop: Scop) -> isl.UnionMap:
     return pairs.intersect(order.lex_lt_union_map(order)).coalesce()
 
 
-def all_dependences(scop: Scop) -> isl.UnionMap:
-    """Pairs of instances that access one element, at least one writing, in the order they run."""
-    reads, sure, maybe = _accesses(scop)
-    writes = sure.union(maybe)
-    order = dates(scop)
-    before = order.lex_lt_union_map(order)
-    forward = writes.apply_range(reads.reverse()).union(reads.apply_range(writes.reverse()))
-    return forward.union(writes.apply_range(writes.reverse())).intersect(before).coalesce()
-
-
 def _accesses(scop: Scop) -> tuple[isl.UnionMap, isl.UnionMap, isl.UnionMap]:
     """Reads, sure writes and possible writes."""
     reads, sure, maybe = (isl.UnionMap("{ }") for _ in range(3))

@@ -15,9 +15,8 @@ from importlib import import_module
 
 import polylsp
 from polylsp.cli import output
-from polylsp.cli.files import address, codes, count, define, file_line, pair_of_names, positive, size
+from polylsp.cli.files import address, codes, count, define, file_line, pair_of_names, positive, setting, size
 from polylsp.cli.output import Exit, Misused
-from polylsp.cli.setting_option import setting
 
 TARGETS = ("openmp", "openacc", "openmp-target", "numba", "cuda", "pycuda")
 TRANSFORMS = (
@@ -56,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not is_heard and options.command != "serve":
             raise output.Unwritten("standard output is closed")
         if options.command in _ANALYSING:
-            import_module("polylsp.cli.forking").begin()
+            import_module("polylsp.cli.pool").begin()
         command = import_module(f"polylsp.cli.{options.command}")
         status: int = command.run(options)
         output.flush()

@@ -9,12 +9,11 @@ import pickle
 import sys
 
 from polylsp.cli.pool import results
-from polylsp.core.processes import end_with_parent
-from polylsp.server.stdio_streams import take_standard_output
+from polylsp.core.processes import end_with_parent, take_standard_output
 
 
 def main() -> None:
-    """Do the batch."""
+    """Carry out one batch of work, read from standard input, and write its results."""
     end_with_parent()
     answer = take_standard_output()
     work, arguments, settings = pickle.load(sys.stdin.buffer)

@@ -186,7 +186,7 @@ def run(options: argparse.Namespace) -> int:
     limits = joint_limits(settings)
     is_fixed = True
     if options.fix or options.diff:
-        from polylsp.cli.fixing import fix
+        from polylsp.cli.offload import fix
 
         is_fixed = fix(list(zip(files, settings, strict=True)), options, limits)
         if options.diff:

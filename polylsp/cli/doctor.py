@@ -18,7 +18,7 @@ from polylsp.cli.output import Exit, write_lines
 from polylsp.core.disk_cache import LARGEST, cache_folder
 from polylsp.engine.fact_cache import cached_bytes, fact_cache
 from polylsp.ide.terminal import Line, Piece, Style
-from polylsp.launch import python_command
+from polylsp.launch import entry_point_command
 from polylsp.measuring.toolchains import Compiler, why_no_device
 from polylsp.measuring.tools import compiler_here, on_path
 from polylsp.model.action import DEVICE_TARGETS
@@ -105,7 +105,7 @@ def _program() -> Iterator[Finding]:
             yield Finding(package, "ok", version(package))
         except PackageNotFoundError:
             yield Finding(package, "missing", f"run `{sys.executable} -m pip install {package}`")
-    isl = probe(*python_command("polylsp.poly.budget:print_isl_version"))
+    isl = probe(*entry_point_command("polylsp.poly.budget:print_isl_version"))
     yield _found("isl", isl, "missing", "islpy does not load here: reinstall the package `islpy`")
 
 

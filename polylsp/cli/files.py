@@ -13,14 +13,14 @@ import re
 import stat
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Union, get_type_hints
 
 from polylsp.cli.output import Misused
 from polylsp.core.language import SEARCHED, language_of
 from polylsp.core.notebook import SUFFIX, NotebookSource
-from polylsp.core.project import Project, WrongProject, project_of
+from polylsp.core.project import Project, WrongProject, WrongValue, checked, project_of
 from polylsp.core.settings import MACRO, Settings
 from polylsp.core.source_files import decode, read_file, read_up_to, sources_in, why_no_python
 from polylsp.core.text import Source
@@ -32,6 +32,9 @@ from polylsp.core.text import Source
 
 _SIZE = re.compile(r"[^\W\d][\w.]*(\.shape\[\d\]|(->[\w.]+)+)?")
 _CELL = re.compile(rf"(.+{re.escape(SUFFIX)}):(?:cell )?(\d+)", re.DOTALL | re.IGNORECASE)
+
+_Value = Union[bool, int, float, str, tuple[int, ...], tuple[str, ...]]
+_TRUTH = {"true": True, "false": False}
 
 
 class Place(NamedTuple):
@@ -98,7 +101,7 @@ def positive(text: str) -> int:
 
 
 def pair_of_names(text: str) -> tuple[str, str]:
-    """`i,j`."""
+    """Two iterators, as in `i,j`."""
     names = [name.strip() for name in text.split(",")]
     if len(names) != 2 or not all(names):
         raise argparse.ArgumentTypeError(f"{text!r} is not two iterators, as in i,j")
@@ -118,6 +121,34 @@ def size(text: str) -> tuple[str, int]:
     if not _SIZE.fullmatch(name) or not value.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=SIZE, as in n=1000 or x.shape[0]=500")
     return name, int(value)
+
+
+def setting(text: str) -> tuple[str, _Value]:
+    """`NAME=VALUE`; of several values, with commas between."""
+    name, _, value = text.partition("=")
+    known = {each.name for each in fields(Settings)}
+    if name not in known or "=" not in text:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE with the name of a setting")
+    try:
+        return name, checked(name, _value(value.strip(), get_type_hints(Settings)[name]))
+    except WrongValue as reason:
+        raise argparse.ArgumentTypeError(f"{value!r} is no value of {name}, which {reason}") from reason
+    except (ValueError, KeyError):
+        raise argparse.ArgumentTypeError(f"{value!r} is no value of {name}") from None
+
+
+def _value(text: str, kind: object) -> _Value:
+    """A value of a type; raises `ValueError` or `KeyError`."""
+    several = [each.strip() for each in text.split(",") if each.strip()]
+    if kind is bool:
+        return _TRUTH[text]
+    if kind == tuple[int, ...]:
+        return tuple(int(each) for each in several)
+    if kind == tuple[str, ...]:
+        return tuple(several)
+    if kind is int:
+        return int(text)
+    return float(text) if kind is float else text
 
 
 # --------------------------------------------------------------------------------------------------

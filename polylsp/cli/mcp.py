@@ -17,7 +17,7 @@ from typing import Any
 
 import polylsp
 from polylsp.cli.output import Exit, Misused
-from polylsp.launch import shell_command
+from polylsp.launch import polylsp_command
 
 _SECONDS = 600.0
 _MOST_CHARACTERS = 60_000
@@ -124,7 +124,7 @@ class Tools:
         environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100"}
         try:
             ended = subprocess.run(
-                [*shell_command(), command, *arguments],
+                [*polylsp_command(), command, *arguments],
                 cwd=self._root,
                 env=environment,
                 stdin=subprocess.DEVNULL,

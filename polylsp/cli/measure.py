@@ -50,6 +50,6 @@ def show(step: Step) -> None:
 
 
 def clear() -> None:
-    """Take that away."""
+    """Erase the line of progress."""
     if sys.stderr.isatty():
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)

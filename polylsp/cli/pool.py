@@ -9,22 +9,24 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import multiprocessing
 import os
 import pickle
 import signal
 import subprocess
 import sys
+import tempfile
 import traceback
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field, replace
+from multiprocessing import util
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from time import monotonic
 from typing import Any, Generic, TypeVar, Union
 
-from polylsp.cli.forking import CONTEXT
 from polylsp.core.cluster import Unusable, check_workers, connected
 from polylsp.core.processes import (
     EXIT_OUT_OF_MEMORY,
@@ -34,7 +36,63 @@ from polylsp.core.processes import (
     ran_out_of_cpu_time,
 )
 from polylsp.core.settings import Settings
-from polylsp.launch import python_command
+from polylsp.launch import entry_point_command, isolate_multiprocessing
+
+# --------------------------------------------------------------------------------------------------
+# Processes preloaded with the analysis: forks of a server process that does nothing else.
+#
+# A fork of the process that a command runs in may hang, if that has threads; a fork of a dedicated
+# server cannot. It loads the analysis while the command reads its arguments and its files.
+# --------------------------------------------------------------------------------------------------
+
+
+_PRELOADED = (
+    "polylsp.engine.queries",
+    "polylsp.engine.c_files",
+    "polylsp.ide.check_json",
+    "polylsp.ide.diagnostics",
+    "polylsp.ide.terminal",
+)
+"""Modules that most work needs."""
+
+
+def _context() -> Any:
+    isolate_multiprocessing()
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(_PRELOADED))
+    return context
+
+
+CONTEXT = _context()
+
+
+def begin() -> None:
+    """Let the server load, for who is soon to need it."""
+    if CONTEXT.get_start_method() == "forkserver":
+        from multiprocessing.forkserver import ensure_running
+
+        _choose_socket_folder()
+        ensure_running()
+
+
+_LONGEST = 70
+"""Bytes of the path of a temporary folder to which `multiprocessing` can add the name of a socket: the
+address of one has 104 on macOS, and few more on Linux."""
+
+
+def _choose_socket_folder() -> None:
+    """Let the server's socket be in `/tmp` where the path of the user's temporary folder is too long."""
+    usual = tempfile.gettempdir()
+    if len(os.fsencode(usual)) <= _LONGEST or not os.access("/tmp", os.W_OK | os.X_OK):
+        return
+    tempfile.tempdir = "/tmp"
+    try:
+        util.get_temp_dir()
+    finally:
+        tempfile.tempdir = usual
+
 
 # --------------------------------------------------------------------------------------------------
 # Work in child processes, any of which may die or never come to an end.
@@ -308,7 +366,7 @@ class _Worker(Generic[A, R]):
         return "the analysis process died"
 
     def close(self) -> None:
-        """End the process."""
+        """End the worker process."""
         self.connection.close()
         self._process.kill()
         self._process.join()
@@ -502,7 +560,7 @@ def done_here(batch: bytes, folder: str) -> bytes:
     """The results of a pickled batch, pickled; called in a worker of Dask."""
     if not Path(folder).is_dir():
         raise Unusable(f"{folder} is not there: workers need the files in the same places as here")
-    command = python_command("polylsp.cli.batch:main")
+    command = entry_point_command("polylsp.cli.batch:main")
     done = subprocess.run(command, input=batch, capture_output=True, cwd=folder)
     if done.returncode:
         raise RuntimeError(done.stderr.decode(errors="replace"))

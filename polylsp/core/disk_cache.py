@@ -122,7 +122,7 @@ class DiskCache:
         self._tried(lambda database: _with_room(database, lambda: database.execute(_WRITE, row)))
 
     def drop(self, key: str) -> None:
-        """Forget a value."""
+        """Remove the entry of a key."""
         self._tried(lambda database: database.execute(_DROP, (key,)))
 
     def flush(self) -> None:

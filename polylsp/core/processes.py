@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import pickle
 import signal
 import struct
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeVar
 
 if TYPE_CHECKING:
     from asyncio import StreamReader
@@ -79,6 +80,20 @@ def end_with_parent(by: int = 9) -> None:
     set_parent_death_signal = 1
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(set_parent_death_signal, by)
+
+
+# --------------------------------------------------------------------------------------------------
+# Standard output reserved for messages.
+# --------------------------------------------------------------------------------------------------
+
+
+def take_standard_output() -> BinaryIO:
+    """Standard output for messages alone: from here on, all other output to it goes to standard error."""
+    sys.stdout.flush()
+    messages = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return messages
 
 
 # --------------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ class Span:
     end: int
 
     def shift(self, by: int) -> Span:
-        """The same text after `by` characters were inserted before it."""
+        """Span moved by a number of characters."""
         return Span(self.start + by, self.end + by)
 
     def cover(self, other: Span) -> Span:

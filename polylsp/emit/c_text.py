@@ -218,8 +218,8 @@ _DECLARATIONS = ("declaration", "parameter_declaration")
 
 
 def element_words(subject: Subject, variable: Variable, of_type: Type) -> str | None:
-    """The type of a number that steps into a variable lead to: in the words of the variable's declaration,
-    where one subscript stands for each pointer and array in it; `None` where it has no plain name."""
+    """Name of an element type of a variable: as the declaration of the variable spells it, where the element
+    is as many subscripts deep as that has pointers and arrays; `None` where it has no plain name."""
     levels, inner = 0, variable.type
     while isinstance(inner, (Array, Pointer)):
         inner = inner.element if isinstance(inner, Array) else inner.to

@@ -71,7 +71,7 @@ def atomic(
 
 
 def directives(found: tuple[Atomic, ...], like: Directive) -> Iterator[tuple[Site, Directive]]:
-    """The directive before each update, in the words of another one's family."""
+    """Atomic directives, each with the site of its update, in the family (OpenMP or OpenACC) of `like`."""
     for site in sorted({site for each in found for site in each.updates}):
         yield site, Directive(like.sentinel, WORDS[like.sentinel])
 

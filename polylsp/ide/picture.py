@@ -150,7 +150,7 @@ class _Scale:
 
     @property
     def radius(self) -> float:
-        """Of the points."""
+        """Radius of the points."""
         return min(_RADIUS, *(each / 4 for each in self.spacing))
 
     def neighbours(self, arrow: Arrow) -> bool:

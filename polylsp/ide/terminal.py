@@ -204,7 +204,7 @@ def visible(text: str, keeps: str = "") -> str:
 
 
 def visible_line(line: Line) -> Line:
-    """The same of a line."""
+    """A line with control characters made visible."""
     return tuple(
         piece if piece.text.isprintable() else Piece(visible(piece.text), piece.style) for piece in line
     )

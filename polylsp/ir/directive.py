@@ -198,9 +198,8 @@ class Race:
 
 @dataclass(frozen=True, slots=True)
 class ConditionalRace:
-    """Iterations race on the element that they `access` if a `condition`, in words, is true, which only data
-    or the caller decide. `atomic`: an atomic update would prevent that; `mend`: a clause that does, if there
-    is one."""
+    """Race of iterations on the element of `access` under a `condition`, in words, on data or arguments.
+    `atomic`: an atomic update prevents it; `mend`: the clause that prevents it, if there is one."""
 
     condition: str
     access: AccessPoint

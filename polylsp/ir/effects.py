@@ -6,7 +6,7 @@ statements read and write, without regard to iterations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from polylsp.ir.program import (
@@ -57,7 +57,7 @@ def effects(*blocks: Statement) -> Effects:
         return known[1]
     if len(_known) >= _MOST_KNOWN:
         _known.clear()
-    found = _effects(blocks)
+    found = _effects(*blocks) if len(blocks) == 1 else _union(map(effects, blocks))
     _known[key] = blocks, found
     return found
 
@@ -67,12 +67,22 @@ _known: dict[tuple[int, ...], tuple[tuple[Statement, ...], Effects]] = {}
 """Effects by the identities of the statements, which stay referenced so that no others reuse these."""
 
 
-def _effects(blocks: tuple[Statement, ...]) -> Effects:
+def _union(parts: Iterable[Effects]) -> Effects:
+    every = list(parts)
+    return Effects(
+        frozenset[str]().union(*(each.scalars for each in every)),
+        tuple(place for each in every for place in each.places),
+        tuple(call for each in every for call in each.calls),
+        frozenset[Variable]().union(*(each.variables for each in every)),
+    )
+
+
+def _effects(block: Statement) -> Effects:
     scalars: set[str] = set()
     places: list[Place] = []
     calls: list[Call] = []
     variables: set[Variable] = set()
-    for statement in walk(*blocks):
+    for statement in walk(block):
         if isinstance(statement, Assign):
             if statement.target.steps:
                 places.append(statement.target)

@@ -19,7 +19,6 @@ from time import monotonic
 from polylsp.core.settings import Settings
 from polylsp.measuring.confined_program import Ended, Program
 from polylsp.measuring.confinement import Limits
-from polylsp.measuring.devices import compiler_name, cuda_name
 from polylsp.measuring.timing import c_has_threads, own_processor
 from polylsp.measuring.toolchains import (
     MANDATORY,
@@ -27,7 +26,9 @@ from polylsp.measuring.toolchains import (
     CudaCompiler,
     NoCompiler,
     compiler_for,
+    compiler_name,
     cuda_compiler,
+    cuda_name,
     device_environment,
     offloading_flags,
     why_no_device,

@@ -350,7 +350,7 @@ class Harness:
         return Differs(f"{place} is {ours} where the original makes it {theirs}.")
 
     def close(self) -> None:
-        """End it."""
+        """End the program."""
         self._program.close()
 
     def _answer(self, line: str, seconds: float, expected: str) -> str:

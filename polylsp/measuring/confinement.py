@@ -222,8 +222,8 @@ def _devices() -> tuple[str, ...]:
 
 
 def _user(limits: Limits, folder: str) -> int:
-    """User of the program: root becomes `nobody`, unless the program is a compiler, or its folder, or one
-    that it has to read, is inaccessible to others."""
+    """User id that the program runs as. In place of root this is `nobody`, where `nobody` can reach its
+    folders, and it is no compiler."""
     if os.geteuid() != 0 or limits.trusted:
         return os.getuid()
     return NOBODY if _is_reached(folder) and all(map(_is_reached, limits.reads)) else os.getuid()

@@ -80,7 +80,7 @@ def _found(path: str, programs: Programs) -> Iterator[str]:
 # --------------------------------------------------------------------------------------------------
 
 
-_DRIVERS = ("driver.py", "driver_kernels.py", "driver_objects.py")
+_DRIVERS = ("driver.py", "driver_kernels.py")
 _MEMORY = 6 * 1024 * MEBIBYTE
 """Address space for libraries and compilers, of which little is ever used."""
 

@@ -21,7 +21,7 @@ from uuid import uuid4
 from polylsp.core import processes
 from polylsp.core.cluster import Unusable, check_workers, connected
 from polylsp.core.settings import Settings
-from polylsp.launch import python_command
+from polylsp.launch import entry_point_command
 from polylsp.model.measurement import Figure, NotMeasured, Outcome, Plan
 
 # --------------------------------------------------------------------------------------------------
@@ -29,7 +29,7 @@ from polylsp.model.measurement import Figure, NotMeasured, Outcome, Plan
 # --------------------------------------------------------------------------------------------------
 
 
-COMMAND: tuple[str, ...] = python_command("polylsp.measuring.measuring_process:main")
+COMMAND: tuple[str, ...] = entry_point_command("polylsp.measuring.measuring_process:main")
 _SECONDS_TO_LEAVE = 5.0
 
 

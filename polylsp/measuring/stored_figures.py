@@ -121,7 +121,7 @@ def load_settings(path: str) -> Found:
 
 
 def save_settings(path: str, found: Found) -> None:
-    """Keep it."""
+    """Store the tuned settings of a file."""
     write_entries(_TUNED_KIND, path, [each for entries in found.values() for each in entries])
 
 

@@ -35,7 +35,7 @@ from polylsp.measuring.confined_program import (
     device_footprint,
     footprint,
 )
-from polylsp.measuring.devices import processors
+from polylsp.measuring.toolchains import processors
 from polylsp.measuring.tools import ORIGINAL, Built, NotBuilt, Runnable, Tools, version_names
 from polylsp.model.measurement import Figure, Missing, OnDevice, Plan, Rung, Times, Variant
 

@@ -19,7 +19,6 @@ from polylsp.measuring import timing
 from polylsp.measuring.c_versions import c_tools
 from polylsp.measuring.confined_program import Ended, Ran, Reference
 from polylsp.measuring.confinement import can_confine, isolation
-from polylsp.measuring.devices import governor, processor_name
 from polylsp.measuring.estimate import device_named, estimated
 from polylsp.measuring.python_versions import python_tools
 from polylsp.measuring.timing import (
@@ -34,6 +33,7 @@ from polylsp.measuring.timing import (
     refer,
     shown,
 )
+from polylsp.measuring.toolchains import governor, processor_name
 from polylsp.measuring.tools import ORIGINAL, NotBuilt, Runnable, Tools, gpu_here
 from polylsp.model.measurement import (
     AtSizes,
@@ -181,7 +181,7 @@ def tools_for(plan: Plan, settings: Settings, workspace: Sequence[str] = ()) -> 
 
 
 def _outcome(trial: Trial) -> Outcome:
-    """Everything, in order."""
+    """Outcome of a trial: versions are built, compared at small sizes, then timed."""
     plan = trial.plan
     _build(trial)
     original = trial.programs[ORIGINAL]

@@ -21,6 +21,7 @@ from typing import Any
 from lsprotocol import types
 from pygls.io_ import StdoutWriter
 
+from polylsp.core.processes import take_standard_output
 from polylsp.server.features import commands
 from polylsp.server.features import lifecycle as configuration
 from polylsp.server.features.lifecycle import shutdown
@@ -28,7 +29,6 @@ from polylsp.server.features.on_demand import answer, note
 from polylsp.server.message_stream import Stream, converse
 from polylsp.server.parent_watch import leave
 from polylsp.server.session import PolylspServer
-from polylsp.server.stdio_streams import take_standard_output
 from polylsp.server.worker import WORKER_COMMAND, all_started
 
 # --------------------------------------------------------------------------------------------------

@@ -204,7 +204,7 @@ class DiagnosticWriter:
         self._lines: list[int] = []
 
     def template(self, diagnostics: Sequence[Diagnostic]) -> Template:
-        """All of them, separated by commas."""
+        """Diagnostics as items of a JSON list, separated by commas."""
         self._lines = []
         text = ",".join(self._diagnostic(each) for each in diagnostics)
         return Template(text, tuple(self._lines))

@@ -126,7 +126,7 @@ class Blame:
         self._strikes = self._kills = 0
 
     def forget(self) -> None:
-        """Start again."""
+        """Clear all records and counts of failures."""
         self._records.clear()
         self.success()
 

@@ -87,7 +87,7 @@ class Document:
 
     @property
     def versions(self) -> list[tuple[str, int]]:
-        """The same with their versions."""
+        """URI and version of each of the client's documents."""
         return [(self.uri, self.version)]
 
     def seen(self, uri: str) -> Source | None:
@@ -306,7 +306,7 @@ class NotebookDocument(Document):
         self._read()
 
     def commit(self, version: int) -> None:
-        """All of a change has been taken."""
+        """Complete a change: number the version, and wake who waits for it."""
         self.number(version)
         self._wake()
 

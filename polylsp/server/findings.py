@@ -59,7 +59,7 @@ class Findings:
     def by_document(
         self, document: Document, settings: Settings, kept: Mapping[Loop, Kept]
     ) -> dict[str, str]:
-        """The same for the client's documents, by their URIs: here there is one."""
+        """Findings as JSON by the URI of the client's document: a text file is one."""
         assert document.report is not None
         return {self.uri: self.json(document.source, document.report, settings, kept)}
 

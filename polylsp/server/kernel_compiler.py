@@ -12,15 +12,14 @@ import sys
 from dataclasses import dataclass
 
 from polylsp.core import processes
-from polylsp.core.processes import contained, end_with_parent, limit_memory
+from polylsp.core.processes import contained, end_with_parent, limit_memory, take_standard_output
 from polylsp.core.settings import Settings
-from polylsp.launch import python_command
+from polylsp.launch import entry_point_command
 from polylsp.measuring.nvrtc import compiler_word, is_installed
 from polylsp.model.action import Answer, Ask, Edited
 from polylsp.model.kernel_report import KernelWord
-from polylsp.server.stdio_streams import take_standard_output
 
-COMMAND: tuple[str, ...] = python_command("polylsp.server.kernel_compiler:main")
+COMMAND: tuple[str, ...] = entry_point_command("polylsp.server.kernel_compiler:main")
 
 NOT_INSTALLED = 3
 """The exit status where there is no compiler."""

@@ -19,7 +19,7 @@ from lsprotocol import types
 
 from polylsp.core.processes import frame, received
 from polylsp.core.settings import Settings
-from polylsp.launch import python_command
+from polylsp.launch import entry_point_command
 from polylsp.measuring.remote import Errand, Step, new_folder, remove
 from polylsp.model.measurement import NotMeasured, Outcome, Plan
 from polylsp.server.protocol import Protocol
@@ -46,7 +46,7 @@ class Measurements:
 
     protocol: Protocol
     is_trusted: bool = True
-    command: Sequence[str] = python_command("polylsp.measuring.measuring_process:main")
+    command: Sequence[str] = entry_point_command("polylsp.measuring.measuring_process:main")
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     _kept: dict[str, dict[Loop, Kept]] = field(default_factory=dict[str, "dict[Loop, Kept]"])
     _bars: dict[int | str, asyncio.Task[object]] = field(

@@ -161,7 +161,7 @@ class Questions:
         self._waiting = deque(self._fresh())
 
     def answer_all(self, answer: Answer | Plan | NoPlan | None) -> None:
-        """The same answer to all."""
+        """Give all waiting requests one answer."""
         while self._waiting:
             self._waiting.popleft().answer(answer)
 

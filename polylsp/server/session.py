@@ -296,7 +296,7 @@ class PolylspServer(LanguageServer):
         self._owed_hints.add(document.uri)
 
     def owe_lenses(self, document: Document) -> None:
-        """The same of its lenses."""
+        """Record that the client has lenses that will change once the present text is analysed."""
         self._owed_lenses.add(document.uri)
 
     def server_cancelled(self, *, retry: bool) -> ServerCancelled:
@@ -355,7 +355,7 @@ class PolylspServer(LanguageServer):
             self.protocol.notify_json("polylsp/status", json.dumps(status))
 
     def tell_user(self, message: str, kind: types.MessageType = types.MessageType.Error) -> None:
-        """Show a message."""
+        """Show a message to the user."""
         self.window_show_message(types.ShowMessageParams(type=kind, message=message))
 
     def status(self) -> dict[str, Any]:

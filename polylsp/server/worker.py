@@ -19,7 +19,7 @@ from typing import Protocol
 import psutil
 
 from polylsp.core.processes import EXIT_OUT_OF_MEMORY, Stop, frame, received
-from polylsp.launch import python_command
+from polylsp.launch import entry_point_command
 from polylsp.server.messages import Ready, Reply, Request
 from polylsp.server.queue import Job, Question, Since
 
@@ -63,7 +63,7 @@ async def all_started() -> None:
 
 logger = logging.getLogger(__name__)
 
-WORKER_COMMAND: tuple[str, ...] = python_command("polylsp.server.worker_main:main")
+WORKER_COMMAND: tuple[str, ...] = entry_point_command("polylsp.server.worker_main:main")
 
 
 class Worker:

@@ -20,7 +20,13 @@ from time import monotonic, process_time
 from typing import BinaryIO, Protocol
 
 from polylsp.core import processes
-from polylsp.core.processes import EXIT_OUT_OF_MEMORY, Stop, end_with_parent, limit_memory
+from polylsp.core.processes import (
+    EXIT_OUT_OF_MEMORY,
+    Stop,
+    end_with_parent,
+    limit_memory,
+    take_standard_output,
+)
 from polylsp.core.settings import Settings
 from polylsp.core.text import Span
 from polylsp.engine.prepared import SILENT, Stream
@@ -43,7 +49,6 @@ from polylsp.server.messages import (
     Ready,
     Reply,
 )
-from polylsp.server.stdio_streams import take_standard_output
 
 _CHUNK = 64
 """Answers per message: small enough for the server to breathe between two of them."""

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -173,10 +174,11 @@ def test_a_measurement_that_nobody_waits_for_is_ended(with_gpu: Any, tmp_path: P
     asking = subprocess.Popen([*command, "--cluster", with_gpu.scheduler_address])
     while not measuring(with_gpu):
         assert asking.poll() is None
+        time.sleep(0.02)
     asking.send_signal(signal.SIGINT)
     asking.wait(20)
     while measuring(with_gpu):
-        os.sched_yield()
+        time.sleep(0.02)
 
 
 HELD = """

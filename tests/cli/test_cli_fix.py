@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from polylsp.cli import fixing
+from polylsp.cli import offload
 
 SAFE = """\
 void scale(double a[1000][1000])
@@ -43,7 +43,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
     def in_this_process(work, tasks, *_: object):
         return (work(each, frozenset(), lambda *_: None) for each in tasks)
 
-    monkeypatch.setattr(fixing, "results", in_this_process)
+    monkeypatch.setattr(offload, "results", in_this_process)
 
 
 def test_what_is_proven_safe_is_written(polylsp, tmp_path: Path) -> None:

@@ -50,6 +50,7 @@ int main(void)
 """
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("whole", [False, True], ids=["loops", "functions"])
 @TARGETS
 @pytest.mark.parametrize("file", PROGRAMS, ids=lambda file: file.stem)
@@ -62,6 +63,7 @@ def test_a_program_keeps_its_meaning(file: Path, target: Target, whole: bool, ou
     assert output(played(done.edited), "-w") == expected
 
 
+@pytest.mark.sweep
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("gcc")
 @TARGETS

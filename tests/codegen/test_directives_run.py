@@ -39,6 +39,7 @@ def test_openmp(file: Path, output: Build) -> None:
         assert_same(expected, output(done.edited, "-fopenmp", threads=threads))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("whole", [False, True], ids=["loops", "functions"])
 @pytest.mark.parametrize("target", ["openacc", "openmp-target"])
 @pytest.mark.parametrize("file", FILES, ids=names(FILES))

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import pytest
 
+from tests.extent import drawn
+
 from .edit_oracle.drawing import CLASSES
 from .edit_oracle.soaking import batch
 
-PROGRAMS = 8
+PROGRAMS = drawn(9)
 
 
 @pytest.mark.timeout(300)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.extent import STRIDE
+
 from .editing import everywhere
 from .running import assert_same
 
@@ -41,12 +43,14 @@ def printed(*paths: Path) -> str:
 @pytest.mark.timeout(900)
 def test_the_kernels_of_polybench_compute_the_same(tmp_path: Path) -> None:
     made: dict[str, Path] = {}
-    for path in KERNELS:
+    kernels = KERNELS[::STRIDE]
+    for path in kernels:
         done = everywhere(str(path), path.read_text(encoding="utf-8"), "numba", prefix="kernel_")
         if done.edits:
             made[path.stem] = tmp_path / path.name
             made[path.stem].write_text(done.edited, encoding="utf-8")
-    assert {path.stem for path in KERNELS} - made.keys() == NOTHING_TO_DO
+    tried = {path.stem for path in kernels}
+    assert tried - made.keys() == NOTHING_TO_DO & tried
     expected = printed(*(SAMPLES / path.name for path in made.values())).splitlines()
     found = printed(*made.values()).splitlines()
     for before, after in zip(expected, found, strict=True):

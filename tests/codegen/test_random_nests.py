@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
+from tests import extent
+
 from .drawn_programs import Drawn, deep, drawn, mixed
 from .random_nests import DRAWN, Kind, trial
 
@@ -12,7 +14,7 @@ from .random_nests import DRAWN, Kind, trial
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("gcc")
 @pytest.mark.parametrize("kind", ["openmp", "openmp-target", "openacc"])
-@settings(DRAWN, max_examples=50)
+@settings(DRAWN, max_examples=extent.drawn(50))
 @given(one=drawn())
 def test_directives(kind: Kind, one: Drawn) -> None:
     trial(one, kind)
@@ -20,7 +22,7 @@ def test_directives(kind: Kind, one: Drawn) -> None:
 
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("gcc")
-@settings(DRAWN, max_examples=30)
+@settings(DRAWN, max_examples=extent.drawn(30))
 @given(one=deep())
 def test_restructuring(one: Drawn) -> None:
     trial(one, "restructure")
@@ -29,7 +31,7 @@ def test_restructuring(one: Drawn) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("gcc")
 @pytest.mark.parametrize("kind", ["openmp", "openmp-target", "openacc", "transformed"])
-@settings(DRAWN, max_examples=8)
+@settings(DRAWN, max_examples=extent.drawn(8))
 @given(one=mixed())
 def test_everything_at_once(kind: Kind, one: Drawn) -> None:
     trial(one, kind)

@@ -449,6 +449,7 @@ def says(text: str, nest: Nest, device: Device) -> tuple[Edited, Created]:
     return answer, created
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("nest", NESTS.values(), ids=NESTS.keys())
 def test_runs(nest: Nest, program: Program, device: Device) -> None:
     text = MAIN.format(function=function(nest.body))

@@ -57,7 +57,7 @@ def test_all_programs_leave_what_compiled_ones_leave(drawn: Program, compiler: s
     _same_as_compiled(drawn, compiler)
 
 
-@settings(_FEW, max_examples=60)
+@settings(_FEW, max_examples=20)
 @given(drawn=programs())
 def test_a_printed_program_reads_back_as_itself(drawn: Program) -> None:
     again = program(layout(drawn).text)

@@ -291,7 +291,7 @@ def test_a_loop_that_is_left_undecided_for_its_bounds_never_runs_twice() -> None
 
 
 @settings(
-    max_examples=60, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+    max_examples=30, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
 )
 @given(drawn=programs())
 def test_loops_without_conflicts_run_in_any_order(drawn: Program) -> None:

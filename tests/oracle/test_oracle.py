@@ -1,4 +1,4 @@
-"""300 drawn programs: whatever is claimed of their loops must stand (`make soak` draws more)."""
+"""Drawn programs: whatever is claimed of their loops must stand (`make soak` draws more)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import os
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
+from tests.extent import drawn as extent
+
 from .drawing import affine_programs, programs
 from .nests import Program
 from .reading import program
 from .trial import trial
 
 _DRAWN = settings(
-    max_examples=150,
+    max_examples=extent(270),
     deadline=None,
     derandomize=bool(os.environ.get("CI")),
     # The soak, which has the programs, reduces a failure.

@@ -1,4 +1,4 @@
-"""100 drawn programs as Python: CPython runs them as the oracle does, and what is claimed must stand."""
+"""Drawn programs as Python: CPython runs them as the oracle does, and what is claimed must stand."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import os
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
+from tests.extent import drawn as extent
+
 from .nests import Program
 from .python.drawing import affine_programs, programs
 from .trial import trial
 
 _DRAWN = settings(
-    max_examples=50,
+    max_examples=extent(90),
     deadline=None,
     derandomize=bool(os.environ.get("CI")),
     phases=(Phase.explicit, Phase.reuse, Phase.generate),

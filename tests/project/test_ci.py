@@ -26,7 +26,8 @@ def run_tests(folder: Path, text: str, ci: str, *options: str) -> subprocess.Com
     """Run a test file, and one that passes, with the hooks of this project."""
     (folder / "tests").mkdir(exist_ok=True)
     shutil.copy(ROOT / "tests/conftest.py", folder)
-    shutil.copy(ROOT / "tests/loud.py", folder / "tests")
+    for name in ("loud.py", "extent.py"):
+        shutil.copy(ROOT / "tests" / name, folder / "tests")
     (folder / "test_given.py").write_text(f"import pytest\n\n{text}")
     (folder / "test_passing.py").write_text("def test_two():\n    pass\n")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
@@ -49,6 +50,36 @@ def test_a_skip_fails_in_ci_alone(tmp_path: Path, text: str, options: list[str])
     assert elsewhere.returncode == 0 and "no such tool" in elsewhere.stdout
 
 
+SWEEP = """@pytest.mark.sweep
+@pytest.mark.parametrize("size", range(4))
+@pytest.mark.parametrize("sample", range(6))
+def test_one(sample, size):
+    print(f"ran {size} of {sample}")
+
+
+@pytest.mark.parametrize("sample", range(6))
+def test_three(sample):
+    pass
+"""
+
+
+def test_a_part_of_a_sweep_has_every_variant_and_every_sample(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("POLYLSP_TESTS", raising=False)
+    part = run_tests(tmp_path, SWEEP, "true", "-s").stdout
+    ran = re.findall(r"ran (\d) of (\d)", part)
+    assert len(ran) == 8 and {size for size, _ in ran} == {*"0123"} and {at for _, at in ran} == {*"012345"}
+    assert "15 passed, 16 deselected" in part
+    named = run_tests(tmp_path, SWEEP, "true", "-s", "test_given.py::test_one").stdout
+    assert "24 passed" in named
+
+
+def test_a_whole_run_leaves_nothing_of_a_sweep_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POLYLSP_TESTS", "all")
+    assert "31 passed" in run_tests(tmp_path, SWEEP, "true").stdout
+
+
 def test_an_expected_failure_is_no_skip(tmp_path: Path) -> None:
     ran = run_tests(tmp_path, "@pytest.mark.xfail\ndef test_one():\n    assert False\n", "true")
     assert ran.returncode == 0, ran.stdout
@@ -57,8 +88,16 @@ def test_an_expected_failure_is_no_skip(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "target",
     [
-        *("setup", "demo", "test", "lint", "vsix", "first-steps", "test-editors", "soak", "clean"),
-        *("bench-latency", "bench-transform", "bench-speed", "bench-gpu", "bench-measure", "test-gpu"),
+        *("setup", "demo", "test", "test-all", "lint", "vsix", "first-steps", "test-editors", "soak"),
+        *(
+            "bench-latency",
+            "bench-transform",
+            "bench-speed",
+            "bench-gpu",
+            "bench-measure",
+            "test-gpu",
+            "clean",
+        ),
     ],
 )
 def test_every_promised_target_is_there(target: str) -> None:
@@ -69,7 +108,7 @@ def test_the_script_for_ci_is_sound() -> None:
     script = ROOT / ".ci/run"
     assert os.access(script, os.X_OK)
     subprocess.run(["bash", "-n", str(script)], check=True)
-    assert script.read_text().endswith("\nmake test\nmake test-editors\n")
+    assert script.read_text().endswith("\nmake test-all\nmake test-editors\n")
 
 
 def test_every_dependency_has_a_tried_version() -> None:

@@ -16,15 +16,15 @@ SMALL = 80
 
 LOOKED_UP = {
     # Entry points, which nothing imports by name.
-    "polylsp.__main__", "polylsp.cli.batch", "polylsp.measuring.driver_objects",
+    "polylsp.__main__", "polylsp.cli.batch",
     "polylsp.server.kernel_compiler",
     # Loaded alone, before or without what its importer needs.
-    "polylsp.cli.fixing", "polylsp.cli.forking", "polylsp.launch", "polylsp.server.features.on_demand",
+    "polylsp.launch", "polylsp.server.features.on_demand",
     "polylsp.measuring.measuring_process",
     # One command, target or request each.
     "polylsp.cli.completion", "polylsp.cli.explain", "polylsp.cli.measure", "polylsp.cli.model",
     "polylsp.cli.serve", "polylsp.targets.directives.openmp_target",
-    "polylsp.server.features.pull_diagnostics", "polylsp.cli.setting_option", "polylsp.server.parent_watch",
+    "polylsp.server.parent_watch",
 }  # fmt: skip
 F_STRINGS_INTO_ISL = 80
 """Texts with inserted values that isl parses: fewer is better, as named dimensions need no text."""

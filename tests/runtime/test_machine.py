@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from polylsp.measuring.devices import governor
+from polylsp.measuring.toolchains import governor
 from polylsp.measuring.tools import gpu_here
 
 

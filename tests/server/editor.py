@@ -18,6 +18,8 @@ from pytest_lsp import LanguageClient, make_test_lsp_client
 HERE = Path(__file__).parent
 CAPTURES = HERE.parent / "editors" / "captures"
 PATIENCE = 30.0
+SECONDS_BETWEEN_LOOKS = 0.02
+"""Pause between two questions for the state of the server, which needs the processor to get on."""
 
 
 class Editor:
@@ -113,6 +115,7 @@ class Editor:
         """The diagnostics of a document, once all of its functions are finished."""
         answer = await self.pull_now(uri, previous)
         while (await self.execute("polylsp.status"))["analysing"]:
+            await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
             answer = await self.pull_now(uri, previous)
         return answer
 
@@ -142,7 +145,16 @@ class Editor:
     async def settle(self) -> None:
         """Wait until everything is analysed: a request would wait for that, but not for ever."""
         while not (await self.execute("polylsp.status"))["quiescent"]:
-            pass
+            await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
+
+    async def begun(self, mark: Path) -> None:
+        """Wait until the analysis has left a mark."""
+
+        async def wait() -> None:
+            while not mark.exists():
+                await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
+
+        await asyncio.wait_for(wait(), PATIENCE)
 
     # --- what the server said ------------------------------------------------------------------
 

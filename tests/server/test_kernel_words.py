@@ -9,6 +9,7 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
+from editor import SECONDS_BETWEEN_LOOKS
 
 from polylsp.core import processes
 from polylsp.core.settings import Settings
@@ -154,7 +155,7 @@ async def test_after_a_save_the_hover_has_the_word_of_the_compiler(start) -> Non
     assert "registers" not in (await editor.hover(uri, 2, 8)).contents.value
     editor.save(uri)
     while "f_cuda_kernel0" not in (text := (await editor.hover(uri, 2, 8)).contents.value):
-        pass
+        await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
     assert "sm_75, sm_80 and sm_90" in text and "| occupancy |" in text and "100%" in text
 
 

@@ -33,7 +33,7 @@ START = (
 """A first process with all of that on its path; Python has loaded `os` and `sys` before it looks there."""
 
 SPAWN = (
-    "import polylsp.cli.forking\n"
+    "import polylsp.cli.pool\n"
     "import multiprocessing\n"
     "child = multiprocessing.get_context('spawn').Process(target=print, args=('child',))\n"
     "child.start()\n"
@@ -168,7 +168,7 @@ def test_a_command_keeps_the_search_path_but_for_the_working_directory(
     (tmp_path / "link").symlink_to(here)
     monkeypatch.chdir(here)
     monkeypatch.setattr(sys, "path", ["", ".", "sub", str(here), str(tmp_path / "link"), str(other)])
-    assert launch.python_command("a:b")[-2:] == ("a:b", str(other))
+    assert launch.entry_point_command("a:b")[-2:] == ("a:b", str(other))
     monkeypatch.chdir(Path(launch.__file__).parents[1])
     monkeypatch.setattr(sys, "path", [str(Path.cwd())])
-    assert launch.python_command("a:b")[-1] == str(Path.cwd())
+    assert launch.entry_point_command("a:b")[-1] == str(Path.cwd())

@@ -187,8 +187,7 @@ async def test_what_the_client_does_not_know_is_left_out(start):
 async def test_somebody_who_asks_waits_for_the_analysis(start, tmp_path: Path):
     editor = await start()
     uri = editor.open(F.replace("a[i]", "MARK_begun[i] + WAIT_later[i]"))
-    while not (tmp_path / "begun").exists():
-        await editor.hover(NONE, 0, 0)
+    await editor.begun(tmp_path / "begun")
     at = types.Position(1, 8)
 
     def asked(trigger: types.CodeActionTriggerKind):
@@ -342,8 +341,7 @@ async def test_a_text_that_changes_while_its_edit_is_worked_out(start, tmp_path:
     uri = editor.open(F.replace("a[i]", "EDIT_MARK_begun[i] + EDIT_WAIT_later[i]"))
     action = titled(await editor.actions(uri, 1), OPENMP)
     request = editor.sent(types.CODE_ACTION_RESOLVE, action)
-    while not (tmp_path / "begun").exists():
-        await editor.hover(NONE, 0, 0)
+    await editor.begun(tmp_path / "begun")
     if change == "edit":
         editor.replace(uri, "i++", "i += 2")
     else:
@@ -380,8 +378,7 @@ async def test_a_request_that_is_cancelled_is_worked_out_no_more(start, tmp_path
     uri = editor.open(F.replace("a[i]", "EDIT_MARK_begun[i] + EDIT_WAIT_later[i]"))
     action = titled(await editor.actions(uri, 1), OPENMP)
     first = editor.sent(types.CODE_ACTION_RESOLVE, action)
-    while not (tmp_path / "begun").exists():
-        await editor.hover(NONE, 0, 0)
+    await editor.begun(tmp_path / "begun")
     (tmp_path / "begun").unlink()
     second = editor.client.protocol.send_request(types.CODE_ACTION_RESOLVE, action, msg_id="second")
     editor.client.protocol.notify(types.CANCEL_REQUEST, types.CancelParams(id="second"))
@@ -402,8 +399,7 @@ async def test_a_question_comes_before_a_running_full_analysis(start, tmp_path: 
     first = G.replace("a[t]", "FULL_MARK_begun[t] + FULL_WAIT_later[t]")
     second = G.replace("g(", "h(").replace("a[t]", "FULL_WAIT_answered[t]")
     other = editor.open(first + second, uri="file:///project/b.c")
-    while not (tmp_path / "begun").exists():
-        await editor.hover(NONE, 0, 0)
+    await editor.begun(tmp_path / "begun")
     request = editor.sent(types.CODE_ACTION_RESOLVE, action)
     await editor.hover(NONE, 0, 0)
     (tmp_path / "later").touch()
@@ -449,8 +445,7 @@ async def test_a_worker_killed_from_outside_is_asked_again(start, tmp_path: Path
     uri = editor.open(F.replace("a[i]", "EDIT_MARK_begun[i] + EDIT_WAIT_later[i]"))
     action = titled(await editor.actions(uri, 1), OPENMP)
     request = editor.sent(types.CODE_ACTION_RESOLVE, action)
-    while not (tmp_path / "begun").exists():
-        await editor.hover(NONE, 0, 0)
+    await editor.begun(tmp_path / "begun")
     status = await editor.execute("polylsp.status")
     (tmp_path / "later").touch()
     os.kill(status["workerPid"], signal.SIGKILL)
@@ -462,8 +457,7 @@ async def test_a_worker_restarted_by_command_is_asked_again(start, tmp_path: Pat
     uri = editor.open(F.replace("a[i]", "EDIT_MARK_begun[i] + EDIT_WAIT_later[i]"))
     action = titled(await editor.actions(uri, 1), OPENMP)
     request = editor.sent(types.CODE_ACTION_RESOLVE, action)
-    while not (tmp_path / "begun").exists():
-        await editor.hover(NONE, 0, 0)
+    await editor.begun(tmp_path / "begun")
     (tmp_path / "later").touch()
     await editor.execute("polylsp.restartWorker")
     assert only_edit(await request)[1] == "#pragma openmp\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from editor import Editor
+from editor import SECONDS_BETWEEN_LOOKS, Editor
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
@@ -102,7 +102,7 @@ async def test_a_measurement_that_is_cancelled_leaves_nothing_behind(
     await editor.until(types.PROGRESS, lambda p: p.token == begun.token and "end" in str(p.value))
     assert not folder.exists()
     while running(str(folder)):
-        os.sched_yield()
+        await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
 
 
 async def test_whichever_process_is_killed_the_next_measurement_is_made(start, tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ async def test_whichever_process_is_killed_the_next_measurement_is_made(start, t
     assert (shown.type, shown.message) == (types.MessageType.Error, "The process that measures died.")
     assert not folder.exists()
     while running(str(folder)):
-        os.sched_yield()
+        await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
     editor.replace(uri, "n; )", "i < n; i++)")
     await editor.settle()
     # That of the analysis has done its part, once programs are compiled.

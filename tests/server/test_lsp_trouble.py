@@ -303,8 +303,7 @@ async def test_a_function_that_kills_the_worker_is_given_up_alone(start, trouble
 async def test_a_worker_killed_while_busy_loses_no_answer(start, tmp_path: Path):
     editor = await start()
     uri = editor.open(F + G + H.replace("a[j]", "MARK_begun[j] + WAIT_later[j]"))
-    while not (tmp_path / "begun").exists():
-        await editor.hover("file:///project/none.c", 0, 0)
+    await editor.begun(tmp_path / "begun")
     status = await editor.execute("polylsp.status")
     (tmp_path / "later").touch()
     os.kill(status["workerPid"], signal.SIGKILL)
@@ -350,8 +349,7 @@ async def test_a_bug_in_the_analysis_is_logged_and_the_next_text_analysed(start)
 async def test_only_the_latest_version_is_answered(start, tmp_path: Path):
     editor = await start()
     uri = editor.open(F.replace("a[i]", "MARK_begun[i] + WAIT_later[i]"))
-    while not (tmp_path / "begun").exists():
-        await editor.hover("file:///project/none.c", 0, 0)
+    await editor.begun(tmp_path / "begun")
     editor.replace(uri, "i++", "i += 2")
     last = editor.replace(uri, "void f", G + "void f")
     other = editor.open(H, uri="file:///project/b.c")
@@ -370,8 +368,7 @@ async def test_only_the_latest_version_is_answered(start, tmp_path: Path):
 async def test_the_rest_of_a_superseded_text_is_not_analysed(start, tmp_path: Path):
     editor = await start()
     uri = editor.open(F.replace("a[i]", "MARK_begun[i] + WAIT_later[i]") + G.replace("a[t]", "MARK_old[t]"))
-    while not (tmp_path / "begun").exists():
-        await editor.hover("file:///project/none.c", 0, 0)
+    await editor.begun(tmp_path / "begun")
     last = editor.replace(uri, "MARK_old", "MARK_new")
     await editor.hover("file:///project/none.c", 0, 0)
     (tmp_path / "later").touch()
@@ -458,9 +455,8 @@ async def test_shutdown_and_exit(start):
 
 async def test_a_client_that_dies_takes_server_and_worker_along(start, tmp_path: Path):
     editor = await start()
-    uri = editor.open(F.replace("a[i]", "MARK_begun[i] + WAIT_never[i]"))
-    while not (tmp_path / "begun").exists():
-        await editor.hover(uri, 0, 0)
+    editor.open(F.replace("a[i]", "MARK_begun[i] + WAIT_never[i]"))
+    await editor.begun(tmp_path / "begun")
     pid = (await editor.execute("polylsp.status"))["workerPid"]
     editor.process.stdin.close()
     assert await asyncio.wait_for(editor.process.wait(), 30) == 1
@@ -492,9 +488,8 @@ async def test_the_parent_process_is_watched(start):
 
 async def test_a_server_killed_outright_leaves_no_worker(start, tmp_path: Path):
     editor = await start()
-    uri = editor.open(F.replace("a[i]", "MARK_begun[i] + WAIT_never[i]"))
-    while not (tmp_path / "begun").exists():
-        await editor.hover(uri, 0, 0)
+    editor.open(F.replace("a[i]", "MARK_begun[i] + WAIT_never[i]"))
+    await editor.begun(tmp_path / "begun")
     pid = (await editor.execute("polylsp.status"))["workerPid"]
     editor.process.kill()
     await asyncio.wait_for(editor.process.wait(), 30)

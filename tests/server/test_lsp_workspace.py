@@ -177,8 +177,7 @@ async def test_cancelling_a_request_stops_the_analysis(begin, folder, tmp_path):
     request = editor.client.protocol.send_request(
         types.WORKSPACE_DIAGNOSTIC, types.WorkspaceDiagnosticParams(previous_result_ids=[])
     )
-    while not (tmp_path / "began").exists():
-        await asyncio.sleep(0.01)
+    await editor.begun(tmp_path / "began")
     number = next(iter(editor.client.protocol._request_futures))
     editor.client.cancel_request(types.CancelParams(id=number))
     with pytest.raises(JsonRpcException, match="cancelled"):
@@ -192,8 +191,7 @@ async def test_the_button_of_the_progress_bar_stops_until_something_changes(begi
     (folder / "b.c").write_text(G.replace("a[t] =", "MARK_began; WAIT_gate; a[t] ="))
     editor = await begin()
     waiting = asyncio.ensure_future(asked(editor, work="bar"))
-    while not (tmp_path / "began").exists():
-        await asyncio.sleep(0.01)
+    await editor.begun(tmp_path / "began")
     titles = [params.value for method, params in editor.received if method == types.PROGRESS]
     assert _field(titles[0], "title") == "Analysing the workspace"
     assert [_field(each, "message") for each in titles[1:]] == ["a.c (1/2)", "b.c (2/2)"]
@@ -209,8 +207,7 @@ async def test_an_open_document_comes_before_them(begin, folder, tmp_path):
     (folder / "a.c").write_text(F.replace("a[i]", "MARK_began; WAIT_gate; a[i]"))
     editor = await begin()
     waiting = asyncio.ensure_future(asked(editor))
-    while not (tmp_path / "began").exists():
-        await asyncio.sleep(0.01)
+    await editor.begun(tmp_path / "began")
     uri = editor.open(F.replace("f(", "opened("), uri=(folder / "open.c").as_uri())
     (tmp_path / "gate").touch()
     await waiting

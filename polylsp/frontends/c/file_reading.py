@@ -63,7 +63,7 @@ class Reading:
     directive: str = ""
 
     def begin(self) -> None:
-        """Apply the options."""
+        """Read the built-in declarations, and define and undefine the macros of the options."""
         self._read_header(str(BUNDLED / "polylsp_builtins.h"))
         for definition in self.options.defines:
             name, _, value = definition.partition("=")

@@ -65,11 +65,6 @@ def place(context: Context, node: Any, fx: Effects) -> Place | None:
     return found
 
 
-def variable_place(context: Context, variable: Variable, site: Site) -> Place:
-    """The whole of a variable."""
-    return Place(variable, (), variable.type, site)
-
-
 def _place(context: Context, node: Any, fx: Effects) -> Place | None:
     site = context.site(node)
     match node:

@@ -27,7 +27,6 @@ EVENT = re.compile(
 BODY_EVENT = re.compile(
     rf"[{{}}]|{STRING}|{CHARACTER}|/\*|{LINE_COMMENT}|\n(?:[ \t\f\v]*(?:#|%:)|(?=[A-Za-z_]))"
 )
-_LINE_COMMENT = re.compile(LINE_COMMENT)
 
 _WORD = r"[A-Za-z_]\w*"
 _CONTROL = r"(?:if|else|for|while|do|switch|case|default|return|goto|sizeof|break|continue)\b"

@@ -17,7 +17,7 @@ from pygls.uris import from_fs_path
 
 from polylsp.core.project import REFUSED
 from polylsp.core.settings import Settings
-from polylsp.launch import shell_command
+from polylsp.launch import polylsp_command
 from polylsp.measuring.remote import Step
 from polylsp.server import convert
 from polylsp.server.session import PolylspServer
@@ -47,7 +47,7 @@ async def rank(ls: PolylspServer, _: object) -> convert.Json:
 
 
 async def _ranked(ls: PolylspServer, arguments: Sequence[str]) -> convert.Json:
-    process = await start_process(*shell_command(), "report", "--format", "json", *arguments)
+    process = await start_process(*polylsp_command(), "report", "--format", "json", *arguments)
     try:
         out, err = await process.communicate()
     finally:

@@ -1,5 +1,5 @@
-"""Members of arrays of structures, one behind the other for the device: the lines that pack them before the
-kernels run, and put results back."""
+"""Packing of members of arrays of structures: host code that copies them into contiguous arrays before the
+kernels run, and copies results back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from polylsp.targets.gpu.host_parameters import Host, bytes_of, header, member_o
 
 
 def packed_name(host: Host) -> str:
-    """The function that is given members that stand one behind the other."""
+    """Name of the host function that takes contiguous copies of the members."""
     return f"{host.name}_packed"
 
 

@@ -212,6 +212,7 @@ def _answer(
     return edit("product.c", text, settings, Ask(action, "kernel", kernel.start, ordinal))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_sums_stay_in_registers_and_are_the_same(name: str) -> None:
     number = "float" if name == "transposed" else "double"
@@ -224,11 +225,13 @@ def test_matrices_in_one_dimension_have_tiles_too() -> None:
     assert "a[(i + 7) * l + k]" in _compare(_flat(_sum(SUMS["scaled onto"])))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", ELIMINATIONS)
 def test_terms_are_taken_in_blocks(name: str) -> None:
     assert "kk += 9" in _compare(_elimination(ELIMINATIONS[name]))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", SUMS)
 def test_sums_in_scalars_get_tiles(name: str) -> None:
     assert "[9][10]" in _compare(_sum(SUMS[name]))

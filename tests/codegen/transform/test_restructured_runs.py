@@ -44,6 +44,7 @@ def _run(program: Path, threads: int) -> str:
     return done.stdout
 
 
+@pytest.mark.sweep
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.stem)
 def test_a_restructured_sample_prints_the_same(path: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from polylsp.model.action import Edited, applied
 from polylsp.transforms import TRANSFORMS
 from tests.codegen.drawn_programs import Drawn, of_oracle, whole
 from tests.codegen.drawn_sums import sums
+from tests.extent import drawn
 from tests.oracle.drawing import affine_programs, programs
 
 from .drawn_nests import nests
@@ -26,6 +27,7 @@ PROGRAMS = sorted((SAMPLES / "polybench/c").glob("*.c"))
 FLAGS = (*WARNINGS, "-fopenmp")
 
 
+@pytest.mark.sweep
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.stem)
 def test_an_edited_sample_prints_the_same(path: Path, tmp_path: Path) -> None:
@@ -42,7 +44,7 @@ def test_an_edited_sample_prints_the_same(path: Path, tmp_path: Path) -> None:
 
 
 _DRAWN = settings(
-    max_examples=50,
+    max_examples=drawn(50),
     deadline=None,
     derandomize=bool(os.environ.get("CI")),
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
@@ -60,7 +62,7 @@ def test_edits_of_drawn_nests_compute_the_same(kernel: str, tmp_path_factory: py
 
 
 @pytest.mark.timeout(600)
-@settings(_DRAWN, max_examples=20)
+@settings(_DRAWN, max_examples=drawn(20))
 @given(kernel=stencils())
 def test_blocks_of_drawn_time_loops_compute_the_same(
     kernel: str, tmp_path_factory: pytest.TempPathFactory
@@ -72,7 +74,7 @@ def test_blocks_of_drawn_time_loops_compute_the_same(
 
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("gcc")
-@settings(_DRAWN, max_examples=40)
+@settings(_DRAWN, max_examples=drawn(40))
 @given(one=(affine_programs() | programs()).map(of_oracle) | sums().map(whole))
 def test_edits_of_drawn_programs_compute_the_same(one: Drawn) -> None:
     outcome = Outcome()
