@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 import islpy as isl
 
 from polylsp.analysis.scop.accesses import with_operator
-from polylsp.analysis.scop.call_effects import changed_by_calls
 from polylsp.analysis.scop.counters import steps_of
 from polylsp.analysis.scop.reductions import reduction_of, tracked_extremum
 from polylsp.analysis.scop.summaries import Calls
@@ -37,7 +36,6 @@ from polylsp.ir.program import (
     Rejection,
     Simple,
     Site,
-    Statement,
     Variable,
     stripped,
     subexpressions,
@@ -97,9 +95,9 @@ class LoopScalars:
 
 
 def scalars_of(loop: Loop, scop: Scop, after: Live, calls: Calls | None = None) -> LoopScalars:
-    """Classify the integers and pointers that a loop of a nest assigns, and the integers that functions
-    assign by address, apart from those declared in the loop itself, and from those without a closed form
-    there, since the model has reads of them in the loop as memory; of others it may have writes."""
+    """Classify the integers and pointers that a loop of a nest assigns, apart from those declared in the loop
+    itself, and from those without a closed form there, since the model has reads of them in the loop as
+    memory; of others it may have writes."""
     # What a pointer leads to goes by the pointer's name, but is not the pointer.
     own = [a for a in scop.accesses if not a.memory.shape]
     in_memory = frozenset(a.memory.variable.name for a in own)
@@ -114,9 +112,7 @@ def scalars_of(loop: Loop, scop: Scop, after: Live, calls: Calls | None = None) 
     local = {s.variable.name for s in walk(loop.body) if isinstance(s, Declare)}
     changes = steps_of(loop, calls or Calls())
     exposed = exposed_in(loop)
-    outliving = _outliving(loop, scop.addresses.keeping, after)
-    lent = changed_by_calls(loop, calls) if calls is not None else {}
-    for variable in {**_assigned(loop), **lent}.values():
+    for variable in _assigned(loop):
         name, shown = variable.name, variable.source_name
         is_pointer = isinstance(variable.type, Pointer)
         # The model has no writes of pointers by their names, which reads in memory would be paired with.
@@ -135,9 +131,8 @@ def scalars_of(loop: Loop, scop: Scop, after: Live, calls: Calls | None = None) 
             (last if live else private).add(shown)
         elif name not in in_memory or is_pointer:
             (last if live else private).add(shown)
-            doubtful = live and not _surely_assigned(loop.body, variable, calls or Calls())
-            reached = name in lent and (name in outliving or name in scop.addresses.stored)
-            if doubtful or reached or (is_pointer and (name in exposed or name in followed)):
+            doubtful = live and not _surely_assigned(loop.body, variable)
+            if doubtful or (is_pointer and (name in exposed or name in followed)):
                 obstacle = obstacle or _obstacle(loop, variable)
     return LoopScalars(
         frozenset(private),
@@ -148,7 +143,7 @@ def scalars_of(loop: Loop, scop: Scop, after: Live, calls: Calls | None = None) 
         after,
         loop.iterator,
         obstacle,
-        outliving,
+        _outliving(loop, scop.addresses.keeping, after),
         next(recurrences(loop, calls or Calls()), None),
         dict(_idioms(loop)),
     )
@@ -272,20 +267,16 @@ def _by_choice(assign: Assign, loop: Loop) -> bool:
 
 
 def _changed_by(call: Call, calls: Calls) -> Iterator[Variable]:
-    """The numbers whose addresses a call gets that it surely reads first, and then writes."""
-    return (variable for variable, kinds in _surely_used(call, calls) if kinds == {"read", "write"})
-
-
-def _surely_used(call: Call, calls: Calls) -> Iterator[tuple[Variable, set[str]]]:
-    """The variables whose addresses a call gets, each with the kinds of its accesses, where these happen in
-    every call: a region may hold a condition on the arguments."""
+    """The numbers whose addresses a call gets that it surely reads first, and then writes: the region of a
+    sure access holds no condition on the arguments."""
     summary = calls.of(call)
     for number, argument in enumerate(call.arguments):
         if summary is None or not isinstance(argument, AddressOf) or argument.place.steps:
             continue
         own = [a for a in summary.accesses if a.parameter == number and a.exact and not a.way]
-        kinds = {a.kind for a in own if isl.Map(a.region).domain().plain_is_universe()}
-        yield argument.place.variable, set[str](kinds)
+        sure = {a.kind for a in own if isl.Map(a.region).domain().plain_is_universe()}
+        if sure == {"read", "write"}:
+            yield argument.place.variable
 
 
 def _leads(load: Read, variable: Variable) -> bool:
@@ -349,14 +340,15 @@ def _obstacle(loop: Loop, variable: Variable) -> Rejection:
     return Rejection(code, loop.header, text)
 
 
-def _assigned(loop: Loop) -> dict[str, Variable]:
-    return {
+def _assigned(loop: Loop) -> list[Variable]:
+    found = {
         s.target.variable.name: s.target.variable
         for s in walk(loop)
         if isinstance(s, Assign)
         and not s.target.steps
         and isinstance(s.target.variable.type, (Integer, Pointer))
     }
+    return list(found.values())
 
 
 def _is_sum(loop: Loop, variable: Variable) -> bool:
@@ -379,8 +371,8 @@ def _used(loop: Loop, variable: Variable) -> bool:
     return False
 
 
-def _surely_assigned(block: Block, variable: Variable, calls: Calls) -> bool:
-    """True if each run of the block assigns the variable, or calls a function that assigns it by address."""
+def _surely_assigned(block: Block, variable: Variable) -> bool:
+    """True if each run of the block assigns the variable."""
     for statement in _unconditional(block):
         if isinstance(statement, Jump):
             return False
@@ -391,17 +383,13 @@ def _surely_assigned(block: Block, variable: Variable, calls: Calls) -> bool:
         ):
             return True
         if isinstance(statement, If) and all(
-            _surely_assigned(b, variable, calls) for b in (statement.then, statement.otherwise)
+            _surely_assigned(b, variable) for b in (statement.then, statement.otherwise)
         ):
-            return True
-        called = () if isinstance(statement, (If, Jump)) else evaluated_calls(statement)
-        used = (each for call in called for each in _surely_used(call, calls))
-        if any(changed == variable and "write" in kinds for changed, kinds in used):
             return True
     return False
 
 
-def _unconditional(block: Block) -> Iterator[Statement]:
+def _unconditional(block: Block) -> Iterator[object]:
     for statement in block.statements:
         if isinstance(statement, Block):
             yield from _unconditional(statement)
