@@ -31,8 +31,9 @@ from polylsp.targets import numpy_slices
 from polylsp.targets.directives import openacc, openmp, openmp_target
 from polylsp.targets.directives.rewriting import Edit, hints_aside, rewritten_first
 from polylsp.targets.gpu import cuda, pycuda
+from polylsp.targets.gpu.inspector import sized_first
 from polylsp.targets.gpu.members import with_led_pointers
-from polylsp.targets.gpu.preparation import counted_first, hoisted_first, sized_first
+from polylsp.targets.gpu.preparation import counted_first, hoisted_first
 from polylsp.targets.numba import restructure_python
 from polylsp.targets.numba.restructure_python import spelled_first
 from polylsp.transforms import TRANSFORMS

@@ -192,7 +192,8 @@ def section(
     elements = touched(scop, accesses, region)
     names = names or names_before(subject, scop, region)
     if memory.strides:
-        return _linear(memory, elements, names)
+        found = _linear(memory, elements, names)
+        return found or _whole(subject, memory, names, region, None)
     around = touched(scop, [a for a in scop.accesses if a.memory is memory], replace(region, around=()))
     declared = declared_rows(memory.variable.type, names)
     where = entered(subject, scop, region)
@@ -327,8 +328,10 @@ def _whole(
     first size is a hint to people alone (C11 6.7.6.3p7)."""
     of_type, subscripts = memory.variable.type, _leading(memory.shape)
     size = subject.sizes.get(memory.variable.source_name)
-    if size is not None and memory.shape == ("[]",) and not memory.follows_pointers:
-        return Section(f"{memory.variable.source_name}[0:{size}]", None, first="0", count=size)
+    if size is not None and subscripts and not memory.follows_pointers and not memory.scoped:
+        own = inner_extents(subject, of_type, subscripts, region.site, names)
+        text = f"{memory.variable.source_name}[0:{size}]{_whole_rows(subject, memory, own or ())}"
+        return None if own is None else Section(text, None, first="0", count=size, inner=tuple(own))
     if not isinstance(of_type, Array) or of_type.extent is None or subscripts != len(memory.shape):
         return None
     inner = inner_extents(subject, of_type, subscripts, region.site, names)

@@ -345,7 +345,10 @@ def _is_simple(access: Access, made: _Found) -> bool:
     """True if a place leads to the elements that the model says, the first of each fixed subscript."""
     memory = access.memory
     last = len(_memory_key(memory)[1])
-    if memory.dimensions != memory.scoped + memory.shape.count("[]") or memory.strides:
+    if memory.strides and memory.shape.index("[]") == made.fixed and made.chooses:
+        # `p[y * n + x].r`: the one subscript stands for rows and columns of structures.
+        return True
+    if memory.dimensions != memory.scoped + memory.shape.count("[]"):
         return False
     if isinstance(memory.element, Pointer):
         return len(memory.shape) == last
