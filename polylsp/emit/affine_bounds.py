@@ -221,8 +221,14 @@ def hull(elements: isl.Set, dimension: int, names: Names, where: isl.Set) -> Hul
     if found is not None:
         return found
     # Between the iterations of a loop that steps over some there may be the last one as well.
-    wider = _hull(own.remove_divs(), names, where)
+    wider = _hull(own.remove_divs(), names, where) or _hull(_for_any(own), names, where)
     return replace(wider, exact=False) if wider is not None else None
+
+
+def _for_any(own: isl.Set) -> isl.Set:
+    """All values that a set of one dimension has at some values of the parameters: between two numbers, or
+    without bounds."""
+    return own.remove_divs().project_out(_PARAM, 0, own.dim(_PARAM))
 
 
 def _hull(own: isl.Set, names: Names, where: isl.Set) -> Hull | None:

@@ -345,10 +345,11 @@ def _is_simple(access: Access, made: _Found) -> bool:
     """True if a place leads to the elements that the model says, the first of each fixed subscript."""
     memory = access.memory
     last = len(_memory_key(memory)[1])
-    if memory.strides and memory.shape.index("[]") == made.fixed and made.chooses:
-        # `p[y * n + x].r`: the one subscript stands for rows and columns of structures.
-        return True
-    if memory.dimensions != memory.scoped + memory.shape.count("[]"):
+    # In `p[y * n + x].r` or `d->x[y * n + x]` the last subscript stands for rows and columns.
+    split = len(memory.strides or memory.inner_strides or (None,)) - 1
+    if split and memory.shape[made.fixed :].count("[]") != 1:
+        return False
+    if memory.dimensions != memory.scoped + memory.shape.count("[]") + split:
         return False
     if isinstance(memory.element, Pointer):
         return len(memory.shape) == last
@@ -471,7 +472,9 @@ def _access(access: Access, found: Mapping[_Key, _Found], memories: dict[str, Me
 def _memory(memory: Memory, made: _Found, shape: tuple[str, ...], fixed: int) -> Memory:
     """The memory of a member as that of a variable. A pointer that was loaded may lead anywhere."""
     count = memory.dimensions - fixed
-    own = replace(memory, variable=made.variable, shape=shape, dimensions=count)
+    strides = memory.strides or memory.inner_strides
+    own = replace(memory, variable=made.variable, shape=shape, dimensions=count, strides=strides)
+    own = replace(own, inner_strides=())
     if not memory.follows_pointers:
         return own
     name = f"{made.variable.name} (loaded)"

@@ -19,7 +19,14 @@ from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Declined
 from polylsp.poly.budget import budgeted
 from polylsp.poly.scop import Access
-from polylsp.targets.gpu.alternatives import Strategy, alternatives, dependences, domain_of, scheduled
+from polylsp.targets.gpu.alternatives import (
+    Strategy,
+    alternatives,
+    dependences,
+    domain_of,
+    in_source_order,
+    scheduled,
+)
 from polylsp.targets.gpu.cuda_expressions import update_of
 from polylsp.targets.gpu.expansion import expanded, placed, renamed, scalar_expanded
 from polylsp.targets.gpu.kernel_launch import maps_of, sets_of
@@ -218,6 +225,9 @@ def _best(region: Region, found: Leaves, settings: Settings) -> Choice | None:
             best = made
         if best is not None and (settings.cuda_fusion in FUSIONS or best.steps[0] < _LONG):
             break
+    if best is None:
+        made = Choice(found, kernels(in_source_order(region, found, pairs), sums), pairs)
+        best = made if made.kernels and respects(made.kernels, pairs) else None
     return best
 
 
