@@ -94,6 +94,21 @@ def scheduled(region: Region, found: Leaves, order: isl.UnionMap, strategy: Stra
     return None
 
 
+def by_nest(found: Leaves) -> list[Leaves]:
+    """The leaves of each outermost loop, in source order."""
+    places = sorted({leaf.position[0] for leaf in found.leaves})
+    own = [tuple(leaf for leaf in found.leaves if leaf.position[0] == place) for place in places]
+    return [replace(found, leaves=leaves) for leaves in own]
+
+
+def in_turn(parts: Sequence[isl.Schedule]) -> isl.Schedule:
+    """Schedules one after the other."""
+    first, *rest = parts
+    for each in rest:
+        first = first.sequence(each)
+    return first
+
+
 def in_source_order(region: Region, found: Leaves, pairs: isl.UnionMap) -> isl.Schedule:
     """The source's own order, with bands of loops whose iterations no pair of instances keeps in order. isl
     finds no better one where a date needs a quotient (`j = 1 + (i + color) % 2; j += 2`)."""
@@ -102,13 +117,9 @@ def in_source_order(region: Region, found: Leaves, pairs: isl.UnionMap) -> isl.S
 
 def _sequence(region: Region, leaves: Sequence[Leaf], depth: int, pairs: isl.UnionMap) -> isl.Schedule:
     """Leaves that have the first `depth` loops in common; `pairs` are those of one iteration of these."""
-    made: isl.Schedule | None = None
-    for place in sorted({leaf.position[depth] for leaf in leaves}):
-        own = [leaf for leaf in leaves if leaf.position[depth] == place]
-        one = _nested(region, own, depth, pairs)
-        made = one if made is None else made.sequence(one)
-    assert made is not None
-    return made
+    places = sorted({leaf.position[depth] for leaf in leaves})
+    own = [[leaf for leaf in leaves if leaf.position[depth] == place] for place in places]
+    return in_turn([_nested(region, each, depth, pairs) for each in own])
 
 
 def _nested(region: Region, leaves: Sequence[Leaf], depth: int, pairs: isl.UnionMap) -> isl.Schedule:
