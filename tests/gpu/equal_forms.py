@@ -1,6 +1,6 @@
 """Equivalent forms of a computation, as people write it: arrays of variable length, static, flat, behind
-pointers to rows or in a structure; loops that count from 0 or from 1, to macros, with counters declared at the
-top.
+pointers to rows or in a structure; loops that count from 0 or from 1, to macros, with counters declared at
+the top.
 
 A sample is a template: `@for(i, a, b)` counts from `a` to `b - 1`, and `@A[i][j]` is an element.
 """
