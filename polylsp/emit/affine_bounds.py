@@ -212,23 +212,21 @@ def at_least(value: int, names: Iterable[str]) -> isl.Set:
     return isl.Set(f"[{', '.join(listed)}] -> {{ : {conditions} }}")
 
 
-def hull(elements: isl.Set, dimension: int, names: Names, where: isl.Set) -> Hull | None:
-    """The values of one dimension of a set, at the parameters' values `where`; `None` if C cannot say
-    them."""
+def hull(
+    elements: isl.Set, dimension: int, names: Names, where: isl.Set, for_any: bool = False
+) -> Hull | None:
+    """The values of one dimension of a set, at the parameters' values `where`; `None` if C cannot say them.
+    `for_any`: those between two numbers that are enough for all values of the parameters, if need be."""
     own = alone(elements, dimension)
     own = (own.reset_tuple_id() if own.has_tuple_id() else own).intersect_params(where)
     found = _hull(own, names, where)
     if found is not None:
         return found
     # Between the iterations of a loop that steps over some there may be the last one as well.
-    wider = _hull(own.remove_divs(), names, where) or _hull(_for_any(own), names, where)
+    wider = _hull(own.remove_divs(), names, where)
+    if wider is None and for_any:
+        wider = _hull(own.remove_divs().project_out(_PARAM, 0, own.dim(_PARAM)), names, where)
     return replace(wider, exact=False) if wider is not None else None
-
-
-def _for_any(own: isl.Set) -> isl.Set:
-    """All values that a set of one dimension has at some values of the parameters: between two numbers, or
-    without bounds."""
-    return own.remove_divs().project_out(_PARAM, 0, own.dim(_PARAM))
 
 
 def _hull(own: isl.Set, names: Names, where: isl.Set) -> Hull | None:

@@ -199,7 +199,12 @@ def section(
     where = entered(subject, scop, region)
     own = declared if may_be_empty else None
     found = _rows(subject, memory, elements, around, names, region, where, own)
-    if found is None or (found.conditional and not may_be_empty):
+    if found is None:
+        whole = _whole(subject, memory, names, region, declared)
+        found = whole or _rows(subject, memory, elements, around, names, region, where, own, for_any=True)
+        if found is None or whole is not None:
+            return found
+    if found.conditional and not may_be_empty:
         return _whole(subject, memory, names, region, declared)
     if found.least and memory.variable.storage != "parameter":
         return _whole(subject, memory, names, region, declared) or found
@@ -286,13 +291,14 @@ def _rows(
     region: Stretch,
     where: isl.Set,
     declared: isl.Set | None,
+    for_any: bool = False,
 ) -> Section | None:
     subscripts = _leading(memory.shape)
     inner = inner_extents(subject, memory.variable.type, subscripts, region.site, names)
     split = memory.dimensions != memory.shape.count("[]")
     if not subscripts or memory.follows_pointers or memory.scoped or inner is None or split:
         return None
-    usual = first = hull(elements, 0, names, where)
+    usual = first = hull(elements, 0, names, where, for_any)
     if first is not None:
         first = within_array(first, _bare(elements), _bare(everywhere), names, where, declared)
     if first is None:
