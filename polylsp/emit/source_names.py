@@ -169,7 +169,7 @@ def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
 
 def _members(subject: Subject, site: Site) -> set[str]:
     """Members of structures (`d->n`), as the source writes them, with one value in all of the function."""
-    own, last = subject.effects, _horizon(subject, site)
+    own, last = subject.effects, horizon(subject, site)
     if subject.members or any(call.site.first <= last for call in own.calls):
         return set()
     places = [each for each in places_in(subject.function.body) if _is_member(each)]
@@ -252,13 +252,13 @@ def is_settled(subject: Subject, variable: Variable, site: Site) -> bool:
 def _is_disturbed(subject: Subject, variable: Variable, site: Site) -> bool:
     """True if the function may change a variable that others can reach, before the end of `site` or of a loop
     around it."""
-    own, last = subject.effects, _horizon(subject, site)
+    own, last = subject.effects, horizon(subject, site)
     changed = any(each.site.first <= last for each in (*own.calls, *subject.assigned(variable)))
     stores = [each for each in own.places if each.site.first <= last and _may_be(each, variable.type)]
     return changed or (bool(stores) and not _are_apart(subject, variable, stores))
 
 
-def _horizon(subject: Subject, site: Site) -> int:
+def horizon(subject: Subject, site: Site) -> int:
     """The last token that control can come to before it has passed `site` for the last time."""
     if any(isinstance(s, Unsupported) for s in walk(subject.function.body)):
         return len(subject.starts)
@@ -271,9 +271,9 @@ def _are_apart(subject: Subject, variable: Variable, stores: list[Place]) -> boo
     reads = [each.site for each in places_in(subject.function.body) if each.variable == variable]
     for place in stores:
         outer = next((s for s in loops_in(subject.function.body) if within(place.site, s.site)), None)
-        if outer is not None and variable not in effects(outer).variables:
-            if all(each.first < outer.site.last for each in reads):
-                continue
+        unread = outer is not None and variable not in effects(outer).variables
+        if outer is not None and unread and all(each.first < outer.site.last for each in reads):
+            continue
         names = frozenset(_path(subject, each) for each in (place.variable, variable))
         around = [loop for loop in subject.facts.loops if within(place.site, loop.site) and loop.depth == 1]
         verdicts = (loop.verdict for loop in around)
