@@ -139,6 +139,19 @@ def _under(header: str, inside: list[list[_Line]], braces: bool = False) -> list
     return [_Line(f"{header} {{".lstrip() if braces else header), *lines, *([_Line("}")] if braces else [])]
 
 
+def _once_each(statements: list[list[_Line]]) -> Iterator[list[_Line]]:
+    """Statements without updates of sizes that are the same as one before, if nothing else is between."""
+    seen: list[list[_Line]] = []
+    for each in statements:
+        is_update = each[0].words.startswith("if ") and len(each) == 2
+        if not is_update:
+            seen.clear()
+        elif each in seen:
+            continue
+        seen.append(each)
+        yield each
+
+
 # --------------------------------------------------------------------------------------------------
 # Backward slice of a nest.
 # --------------------------------------------------------------------------------------------------
@@ -256,7 +269,7 @@ class _Inspector:
                 case _:
                     raise _Unsliceable
         before = [[_Line(f"{_words(v)} {v.source_name};")] for v in declared.values()]
-        return [*before, *found]
+        return [*before, *_once_each(found)]
 
     def _assign(self, statement: Assign, declared: dict[str, Variable]) -> Iterator[list[_Line]]:
         """An assignment to a variable of the slice, with its declaration where nothing was set before."""
