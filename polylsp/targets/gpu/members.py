@@ -241,10 +241,10 @@ def _innermost(of_type: Type) -> Type:
 
 def _is_steady(subject: Subject, root: Variable, steps: tuple[Index | Field, ...]) -> bool:
     """True if the pointers on the way lead to the same place at all times at which loops use it."""
+    loops = [loop.site for loop in subject.facts.loops if loop.depth == 1]
+    first = min((loop.first for loop in loops), default=0)
     if isinstance(root.type, Pointer):
         assigned = subject.assigned(root)
-        loops = [loop.site for loop in subject.facts.loops if loop.depth == 1]
-        first = min((loop.first for loop in loops), default=0)
         if root.storage != "local" and assigned:
             return False
         late = len(assigned) != 1 or assigned[0].site.last >= first
@@ -252,7 +252,9 @@ def _is_steady(subject: Subject, root: Variable, steps: tuple[Index | Field, ...
             return False
     cells = [_shape(steps[: k + 1]) for k, s in enumerate(steps) if isinstance(s, Field) and _is_cell(s.type)]
     for statement in walk(subject.function.body):
-        if isinstance(statement, Assign) and isinstance(statement.target.type, Pointer):
+        # A pointer that is set before all loops, as where its memory is allocated, leads to one place there.
+        late = isinstance(statement, Assign) and statement.site.last >= first
+        if late and isinstance(statement, Assign) and isinstance(statement.target.type, Pointer):
             target = statement.target
             if target.variable.name == root.name and _shape(target.steps) in cells:
                 return False
