@@ -24,6 +24,7 @@ from polylsp.ir.program import (
     Call,
     Constant,
     Expr,
+    Floating,
     Integer,
     Loop,
     Place,
@@ -32,8 +33,10 @@ from polylsp.ir.program import (
     subexpressions,
     within,
 )
+from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Answer, Declined, Replacement, applied
 from polylsp.model.facts import LoopFacts, parallel_roots
+from polylsp.schedule.chain import fresh_name
 from polylsp.schedule.statement_leaves import counter
 from polylsp.targets.directives.host_code import starts
 from polylsp.targets.directives.rewriting import Edit, differences
@@ -41,37 +44,49 @@ from polylsp.targets.gpu.members import with_members
 
 
 def _hoisted(subject: Subject, ordinal: int) -> tuple[Replacement, ...]:
-    """Replacements that put pointers of structures into local variables before a nest and use these in it;
-    none where there are no such pointers, or the text does not say them plainly."""
+    """Replacements that put pointers of structures, and numbers there that the nest leaves as they are, into
+    local variables before a nest and use these in it; none where there are no such pointers, or the text does
+    not say them plainly."""
     outer = (*subject.around(ordinal), subject.known(ordinal))[0]
     seen = with_members(subject)
     if not takes_a_declaration(subject, stretch_of(subject, outer)):
         return ()
-    led = {v.source_name: v for v in seen.variables if v.source_name in seen.members and _is_led(v)}
+    changed = effects(seen.loop(outer.ordinal)).scalars
+    pointers = {
+        v.source_name: seen.members[v.source_name].text
+        for v in seen.variables
+        if v.source_name in seen.members and (_is_led(v) or (_is_number(v) and v.name not in changed))
+    }
     found: dict[str, str] = {}
     replaced: list[Replacement] = []
     for place in places_in(seen.loop(outer.ordinal)):
-        member = seen.members[place.variable.source_name] if place.variable.source_name in led else None
-        if member is None:
+        pointer = pointers.get(place.variable.source_name)
+        if pointer is None:
             continue
-        words = re.findall(r"\w+|->|\.", member.text)
+        words = re.findall(r"\w+|->|\.", pointer)
         spelled = re.match(r"\s*".join(map(re.escape, words)), subject.source(place.site))
-        if spelled is None or "[" in member.text or subject.is_from_macro(place.site):
+        if spelled is None or "[" in pointer or subject.is_from_macro(place.site):
             return ()
-        found[place.variable.source_name] = member.text
+        if pointer not in found:
+            own = "_".join(word for word in words if word.isidentifier())
+            found[pointer] = fresh_name(subject, own, taken=list(found.values()))
         start = subject.span(place.site).start
-        replaced.append(Replacement(Span(start, start + spelled.end()), place.variable.source_name))
+        replaced.append(Replacement(Span(start, start + spelled.end()), found[pointer]))
     if not found:
         return ()
     start = subject.span(outer.site).start
     indentation = subject.indentation(start)
-    lines = [f"{indentation}__typeof__({text}) {name} = {text};" for name, text in found.items()]
+    lines = [f"{indentation}__typeof__({text}) {name} = {text};" for text, name in found.items()]
     return (line_before(subject, start, "\n".join(lines)), *dict.fromkeys(replaced))
 
 
 def _is_led(variable: Variable) -> bool:
     of_type = variable.type
     return isinstance(of_type, Array) and of_type.extent is None and not isinstance(of_type.element, Array)
+
+
+def _is_number(variable: Variable) -> bool:
+    return isinstance(variable.type, (Integer, Floating))
 
 
 def hoisted_first(subject: Subject, ordinal: int, settings: Settings, edit: Edit, again: Again) -> Answer:
@@ -84,7 +99,11 @@ def hoisted_first(subject: Subject, ordinal: int, settings: Settings, edit: Edit
     if made is None or isinstance(found, Declined):
         return first
     whole = tuple(differences(subject.text, applied(made.text, found.replacements)))
-    return replace(found, replacements=whole)
+    # What the loops are assumed to leave alone in memory is in local variables now.
+    verdicts = (root.verdict for root in parallel_roots(subject.facts, ordinal))
+    before = (each for v in verdicts if isinstance(v, Parallel) for each in v.assumptions)
+    assumed = tuple(dict.fromkeys([*found.assumptions, *before]))
+    return replace(found, replacements=whole, assumptions=assumed)
 
 
 def counted_first(subject: Subject, ordinal: int, settings: Settings, edit: Edit, again: Again) -> Answer:
