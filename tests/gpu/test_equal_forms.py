@@ -45,7 +45,7 @@ def outcome(text: str) -> Outcome:
 
 @cache
 def usual(name: str) -> Outcome:
-    """That of the plain form."""
+    """Outcome of the plain form."""
     return outcome(written(next(each for each in SAMPLES if each.name == name), Form()))
 
 
