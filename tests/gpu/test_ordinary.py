@@ -71,6 +71,13 @@ REFUSED = {
         "{\n    for (int i = 0; i < n; i++)\n        a[i] = less(a[i]);\n}\n",
         "`most`",
     ),
+    "two variables of one name in one iteration": (
+        "void f(int n, double *restrict a, const int *restrict b)\n{\n    for (int i = 0; i < n; i++) {\n"
+        "        int k;\n        { int t = b[i]; k = t / 2; }\n        { int t = b[i] + 1; k += t / 2; }\n"
+        "        a[i] = k;\n        if (k == 1)\n            for (int j = 0; j < 2; j++)\n"
+        "                a[i] += j;\n    }\n}\n",
+        "`t`",
+    ),
     "a function that calls itself": (
         "static double down(double x, int k) { return k ? down(x / 2, k - 1) : x; }\n"
         "void f(int n, double *restrict a)\n"
