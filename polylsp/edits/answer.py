@@ -24,15 +24,17 @@ from polylsp.model.action import (
     Ask,
     Declined,
     Edited,
+    applied,
 )
 from polylsp.model.facts import is_governed, parallel_roots
 from polylsp.poly.budget import Exhausted, budgeted
 from polylsp.targets import numpy_slices
 from polylsp.targets.directives import openacc, openmp, openmp_target
-from polylsp.targets.directives.rewriting import Edit, hints_aside, rewritten_first
+from polylsp.targets.directives.rewriting import Edit, differences, hints_aside, rewritten_first
 from polylsp.targets.gpu import cuda, pycuda
+from polylsp.targets.gpu.inspector import sized_first
 from polylsp.targets.gpu.members import with_led_pointers
-from polylsp.targets.gpu.preparation import counted_first, hoisted_first, sized_first
+from polylsp.targets.gpu.preparation import counted_first, hoisted_first
 from polylsp.targets.numba import restructure_python
 from polylsp.targets.numba.restructure_python import spelled_first
 from polylsp.transforms import TRANSFORMS
@@ -68,7 +70,9 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
     if ask.action in KERNELS and subject.language == PYTHON.name and ask.ordinal == 0:
         return spelled_first(subject, 0, settings, KERNELS[ask.action], again)
     if ask.ordinal == 0 and ask.action in KERNELS:
-        return KERNELS[ask.action](subject, 0, settings)
+        together = KERNELS[ask.action](subject, 0, settings)
+        alone = isinstance(together, Declined) and together.unsized
+        return _one_by_one(subject, ask, settings, again, together) if alone else together
     if all(each.ordinal != ask.ordinal for each in subject.facts.loops):
         return Declined(f"`{ask.function}` has no such loop any more.")
     if ask.action in TARGETS:
@@ -96,6 +100,32 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
         transform = TRANSFORMS[ask.action]
         return hints_aside(subject, ask.ordinal, lambda one: transform(one, ask.ordinal, settings), again)
     return Declined(f"`{ask.action}` is not known here.")
+
+
+def _one_by_one(subject: Subject, ask: Ask, settings: Settings, again: Again, declined: Answer) -> Answer:
+    """The edits of a function's outermost loops, each as if it were requested alone, as one edit; `declined`
+    if there are none. The last loop comes first, so that those before it keep their numbers."""
+    found: list[Edited] = []
+    reasons: list[str] = []
+    made: Subject | None = subject
+    for loop in reversed([each for each in subject.facts.loops if each.depth == 1]):
+        assert made is not None
+        one = answer(made, replace(ask, ordinal=loop.ordinal), settings, again)
+        following = again(applied(made.text, one.replacements)) if isinstance(one, Edited) else None
+        if isinstance(one, Edited) and following is not None:
+            found.insert(0, one)
+            made = following
+        elif isinstance(one, Declined):
+            reasons.insert(0, one.reason)
+    if not found:
+        return declined
+    return Edited(
+        tuple(differences(subject.text, made.text)),
+        tuple(dict.fromkeys(each for one in found for each in one.assumptions)),
+        tuple(dict.fromkeys([*(each for one in found for each in one.remarks), *reasons])),
+        created=tuple(each for one in found for each in one.created),
+        device_code=tuple(each for one in found for each in one.device_code),
+    )
 
 
 def _strictly(again: Again) -> Again:

@@ -212,9 +212,11 @@ def at_least(value: int, names: Iterable[str]) -> isl.Set:
     return isl.Set(f"[{', '.join(listed)}] -> {{ : {conditions} }}")
 
 
-def hull(elements: isl.Set, dimension: int, names: Names, where: isl.Set) -> Hull | None:
-    """The values of one dimension of a set, at the parameters' values `where`; `None` if C cannot say
-    them."""
+def hull(
+    elements: isl.Set, dimension: int, names: Names, where: isl.Set, for_any: bool = False
+) -> Hull | None:
+    """The values of one dimension of a set, at the parameters' values `where`; `None` if C cannot say them.
+    `for_any`: those between two numbers that are enough for all values of the parameters, if need be."""
     own = alone(elements, dimension)
     own = (own.reset_tuple_id() if own.has_tuple_id() else own).intersect_params(where)
     found = _hull(own, names, where)
@@ -222,6 +224,8 @@ def hull(elements: isl.Set, dimension: int, names: Names, where: isl.Set) -> Hul
         return found
     # Between the iterations of a loop that steps over some there may be the last one as well.
     wider = _hull(own.remove_divs(), names, where)
+    if wider is None and for_any:
+        wider = _hull(own.remove_divs().project_out(_PARAM, 0, own.dim(_PARAM)), names, where)
     return replace(wider, exact=False) if wider is not None else None
 
 

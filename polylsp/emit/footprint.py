@@ -192,13 +192,19 @@ def section(
     elements = touched(scop, accesses, region)
     names = names or names_before(subject, scop, region)
     if memory.strides:
-        return _linear(memory, elements, names)
+        found = _linear(memory, elements, names)
+        return found or _whole(subject, memory, names, region, None)
     around = touched(scop, [a for a in scop.accesses if a.memory is memory], replace(region, around=()))
     declared = declared_rows(memory.variable.type, names)
     where = entered(subject, scop, region)
     own = declared if may_be_empty else None
     found = _rows(subject, memory, elements, around, names, region, where, own)
-    if found is None or (found.conditional and not may_be_empty):
+    if found is None:
+        whole = _whole(subject, memory, names, region, declared)
+        found = whole or _rows(subject, memory, elements, around, names, region, where, own, for_any=True)
+        if found is None or whole is not None:
+            return found
+    if found.conditional and not may_be_empty:
         return _whole(subject, memory, names, region, declared)
     if found.least and memory.variable.storage != "parameter":
         return _whole(subject, memory, names, region, declared) or found
@@ -285,13 +291,14 @@ def _rows(
     region: Stretch,
     where: isl.Set,
     declared: isl.Set | None,
+    for_any: bool = False,
 ) -> Section | None:
     subscripts = _leading(memory.shape)
     inner = inner_extents(subject, memory.variable.type, subscripts, region.site, names)
     split = memory.dimensions != memory.shape.count("[]")
     if not subscripts or memory.follows_pointers or memory.scoped or inner is None or split:
         return None
-    usual = first = hull(elements, 0, names, where)
+    usual = first = hull(elements, 0, names, where, for_any)
     if first is not None:
         first = within_array(first, _bare(elements), _bare(everywhere), names, where, declared)
     if first is None:
@@ -327,8 +334,10 @@ def _whole(
     first size is a hint to people alone (C11 6.7.6.3p7)."""
     of_type, subscripts = memory.variable.type, _leading(memory.shape)
     size = subject.sizes.get(memory.variable.source_name)
-    if size is not None and memory.shape == ("[]",) and not memory.follows_pointers:
-        return Section(f"{memory.variable.source_name}[0:{size}]", None, first="0", count=size)
+    if size is not None and subscripts and not memory.follows_pointers and not memory.scoped:
+        own = inner_extents(subject, of_type, subscripts, region.site, names)
+        text = f"{memory.variable.source_name}[0:{size}]{_whole_rows(subject, memory, own or ())}"
+        return None if own is None else Section(text, None, first="0", count=size, inner=tuple(own))
     if not isinstance(of_type, Array) or of_type.extent is None or subscripts != len(memory.shape):
         return None
     inner = inner_extents(subject, of_type, subscripts, region.site, names)

@@ -13,7 +13,7 @@ from polylsp.core.language import PYTHON
 from polylsp.emit.affine_bounds import PYTHON_CHOICE, Names
 from polylsp.emit.c_pragmas import Stretch
 from polylsp.emit.subject import Subject
-from polylsp.ir.effects import effects, nodes, places_in, walk
+from polylsp.ir.effects import effects, loops_in, nodes, places_in, walk
 from polylsp.ir.program import (
     AddressOf,
     Array,
@@ -32,8 +32,10 @@ from polylsp.ir.program import (
     Read,
     Site,
     Type,
+    Unsupported,
     Variable,
     subexpressions,
+    within,
 )
 from polylsp.ir.spelling import spell, spell_value
 from polylsp.ir.verdict import Parallel
@@ -167,11 +169,12 @@ def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
 
 def _members(subject: Subject, site: Site) -> set[str]:
     """Members of structures (`d->n`), as the source writes them, with one value in all of the function."""
-    own = subject.effects
-    if subject.members or own.calls:
+    own, last = subject.effects, horizon(subject, site)
+    if subject.members or any(call.site.first <= last for call in own.calls):
         return set()
     places = [each for each in places_in(subject.function.body) if _is_member(each)]
-    if any(_may_be(stored, each.type) for stored in own.places for each in places[:1]):
+    stored = [each for each in own.places if each.site.first <= last]
+    if any(_may_be(each, member.type) for each in stored for member in places[:1]):
         return set()
     return {spell(Read(p)) for p in places if is_settled(subject, p.variable, site)}
 
@@ -239,18 +242,51 @@ def is_settled(subject: Subject, variable: Variable, site: Site) -> bool:
     if [v.source_name for v in subject.variables].count(variable.source_name) != 1:
         return False
     if variable.storage in ("global", "static") or variable.escapes:
-        return not _is_disturbed(subject, variable)
+        return not _is_disturbed(subject, variable, site)
     assigned = subject.assigned(variable)
     if variable.storage == "parameter":
         return not assigned
     return len(assigned) == 1 and assigned[0].site.last < site.first and not _repeats(subject, assigned[0])
 
 
-def _is_disturbed(subject: Subject, variable: Variable) -> bool:
-    """True if the function may change a variable that others can reach."""
-    own = subject.effects
-    stored = any(_may_be(place, variable.type) for place in own.places)
-    return bool(own.calls) or stored or variable.name in own.scalars
+def _is_disturbed(subject: Subject, variable: Variable, site: Site) -> bool:
+    """True if the function may change a variable that others can reach, before the end of `site` or of a loop
+    around it."""
+    own, last = subject.effects, horizon(subject, site)
+    changed = any(each.site.first <= last for each in (*own.calls, *subject.assigned(variable)))
+    stores = [each for each in own.places if each.site.first <= last and _may_be(each, variable.type)]
+    return changed or (bool(stores) and not _are_apart(subject, variable, stores))
+
+
+def horizon(subject: Subject, site: Site) -> int:
+    """The last token that control can come to before it has passed `site` for the last time."""
+    if any(isinstance(s, Unsupported) for s in walk(subject.function.body)):
+        return len(subject.starts)
+    return max(site.last, *(loop.site.last for loop in subject.facts.loops if within(site, loop.site)), 0)
+
+
+def _are_apart(subject: Subject, variable: Variable, stores: list[Place]) -> bool:
+    """True if the loops around some stores rest on the assumption that these leave a variable alone, or if it
+    is read before them only."""
+    reads = [each.site for each in places_in(subject.function.body) if each.variable == variable]
+    for place in stores:
+        outer = next((s for s in loops_in(subject.function.body) if within(place.site, s.site)), None)
+        unread = outer is not None and variable not in effects(outer).variables
+        if outer is not None and unread and all(each.first < outer.site.last for each in reads):
+            continue
+        names = frozenset(_path(subject, each) for each in (place.variable, variable))
+        around = [loop for loop in subject.facts.loops if within(place.site, loop.site) and loop.depth == 1]
+        verdicts = (loop.verdict for loop in around)
+        assumed = (a for v in verdicts if isinstance(v, Parallel) for a in v.assumptions)
+        if not any(a.kind == "no-overlap" and frozenset(a.subjects) == names for a in assumed):
+            return False
+    return True
+
+
+def _path(subject: Subject, variable: Variable) -> str:
+    """A variable as assumptions name it."""
+    member = subject.members.get(variable.source_name)
+    return member.text if member is not None else variable.source_name
 
 
 def _may_be(place: Place, of_type: Type) -> bool:

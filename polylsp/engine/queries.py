@@ -91,6 +91,10 @@ def _subject_of(
 ) -> Subject | None:
     functions = read(path, text, settings, remembered=f"{path} (rewritten)" if rewritten else "")
     prepared = functions.prepared
+    own = [start for start, each in prepared if each.function.name == name]
+    if starts not in own and rewritten and len(own) == 1:
+        # Declarations before it were a part of the edit.
+        (starts,) = own
     one = next((each for start, each in prepared if start == starts), None)
     if one is None or one.function.name != name:
         return None

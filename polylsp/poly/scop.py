@@ -96,7 +96,8 @@ class Memory:
     found in memory lead to it; `fresh`: it was allocated in the function; `from_entry`: the pointer
     has the value that it had when the function began; `shape`: its subscripts (`[]`) and fields (`.x`)
     as the source has them; `strides`: where one subscript stands for several dimensions, how many
-    elements each steps over, largest first; `members`: the structures that it is in, by name,
+    elements each steps over, largest first; `inner_strides`: the same of the last subscript behind others
+    (`d->x[i*n + j]`); `members`: the structures that it is in, by name,
     each with the member; `whole`: all elements of an array whose name gets new ones;
     `via`: the variables through which it is accessed; `promised`: these are all `restrict` pointers of the
     function; `bytewise`: some accesses are of characters, whatever the type of the pointer; `recast`: the
@@ -116,6 +117,7 @@ class Memory:
     shape: tuple[str, ...] = ()
     from_entry: bool = False
     strides: tuple[Polynomial, ...] = ()
+    inner_strides: tuple[Polynomial, ...] = ()
     members: frozenset[tuple[str, str]] = frozenset()
     whole: isl.Set | None = None
     via: frozenset[str] = frozenset()

@@ -15,7 +15,7 @@ from polylsp.model.action import Ask, Declined, Edited
 from .device import Device, Program, offloaded
 
 FOLDER = Path(__file__).parents[1] / "codegen" / "programs"
-LEFT = {"structures": 0, "subscripts": 0, "helpers": 1}
+LEFT = {"structures": 0, "subscripts": 0, "inspected": 0, "helpers": 1}
 """Numbers of loops without kernels: a `continue` in one of two branches skips what the other runs."""
 LITTLE = 3_000
 """Bytes of a device that is too small for the larger sizes."""
@@ -70,6 +70,13 @@ REFUSED = {
         "void f(int n, double *restrict a)\n"
         "{\n    for (int i = 0; i < n; i++)\n        a[i] = less(a[i]);\n}\n",
         "`most`",
+    ),
+    "two variables of one name in one iteration": (
+        "void f(int n, double *restrict a, const int *restrict b)\n{\n    for (int i = 0; i < n; i++) {\n"
+        "        int k;\n        { int t = b[i]; k = t / 2; }\n        { int t = b[i] + 1; k += t / 2; }\n"
+        "        a[i] = k;\n        if (k == 1)\n            for (int j = 0; j < 2; j++)\n"
+        "                a[i] += j;\n    }\n}\n",
+        "`t`",
     ),
     "a function that calls itself": (
         "static double down(double x, int k) { return k ? down(x / 2, k - 1) : x; }\n"

@@ -146,7 +146,8 @@ def plan_of(
         base.fresh,
         shape,
         base.name == base.variable.name,
-        _strides(layouts),
+        _strides(layouts) if len(layouts) == 1 else (),
+        _strides(layouts) if len(layouts) > 1 else (),
         frozenset.intersection(*(a.path.members for _, a in members)),
         _whole(name, base, members, layouts, parameters) if base.variable.remade and not scoped else None,
         frozenset(a.variable.name for _, a in members),
@@ -184,9 +185,11 @@ def _whole(
 
 
 def _strides(layouts: tuple[Layout | None, ...]) -> tuple[Polynomial, ...]:
-    """The strides of an array with one subscript that stands for several dimensions."""
-    only = layouts[0] if len(layouts) == 1 else None
+    """The strides of an array whose last subscript, and no other, stands for several dimensions."""
+    only = layouts[-1] if layouts else None
     if only is None or len(only.strides) < 2:
+        return ()
+    if any(each is None or len(each.strides) > 1 for each in layouts[:-1]):
         return ()
     terms = [
         [(tuple(a.name for a in m if isinstance(a, Symbol)), c, m) for m, c in p.terms] for p in only.strides

@@ -94,6 +94,92 @@ def scheduled(region: Region, found: Leaves, order: isl.UnionMap, strategy: Stra
     return None
 
 
+def by_nest(found: Leaves) -> list[Leaves]:
+    """The leaves of each outermost loop, in source order."""
+    places = sorted({leaf.position[0] for leaf in found.leaves})
+    own = [tuple(leaf for leaf in found.leaves if leaf.position[0] == place) for place in places]
+    return [replace(found, leaves=leaves) for leaves in own]
+
+
+def in_turn(parts: Sequence[isl.Schedule]) -> isl.Schedule:
+    """Schedules one after the other."""
+    first, *rest = parts
+    for each in rest:
+        first = first.sequence(each)
+    return first
+
+
+def in_source_order(region: Region, found: Leaves, pairs: isl.UnionMap) -> isl.Schedule:
+    """The source's own order, with bands of loops whose iterations no pair of instances keeps in order. isl
+    finds no better one where a date needs a quotient (`j = 1 + (i + color) % 2; j += 2`)."""
+    return _sequence(region, found.leaves, 0, pairs)
+
+
+def _sequence(region: Region, leaves: Sequence[Leaf], depth: int, pairs: isl.UnionMap) -> isl.Schedule:
+    """Leaves that have the first `depth` loops in common; `pairs` are those of one iteration of these."""
+    places = sorted({leaf.position[depth] for leaf in leaves})
+    own = [[leaf for leaf in leaves if leaf.position[depth] == place] for place in places]
+    return in_turn([_nested(region, each, depth, pairs) for each in own])
+
+
+def _nested(region: Region, leaves: Sequence[Leaf], depth: int, pairs: isl.UnionMap) -> isl.Schedule:
+    """Leaves with the same place among what the first `depth` loops contain: the next loop, or one leaf."""
+    domain = isl.UnionSet("{ }")
+    for leaf in leaves:
+        domain = domain.union(leaf.domain.to_union_set())
+    if any(len(leaf.loops) == depth for leaf in leaves):
+        return isl.Schedule.from_domain(domain)
+    pairs = pairs.intersect_domain(domain).intersect_range(domain)
+    members, flags = [_counter(region, leaves, depth)], list[bool]()
+    flags.append(_is_coincident(members[0], pairs))
+    inside = _of_one_iteration(members[0], pairs)
+    # Loops around nothing else are one band of threads.
+    while flags[-1] and _is_perfect(leaves, depth + len(members)):
+        other = _counter(region, leaves, depth + len(members))
+        if not _is_coincident(other, inside):
+            break
+        members.append(other)
+        flags.append(True)
+        inside = _of_one_iteration(other, inside)
+    whole = members[0]
+    for each in members[1:]:
+        whole = whole.flat_range_product(each)
+    made = _sequence(region, leaves, depth + len(members), inside)
+    made = made.insert_partial_schedule(isl.MultiUnionPwAff.from_union_map(whole))
+    band = made.get_root().first_child().band_set_permutable(int(len(members) > 1))
+    for number, flag in enumerate(flags):
+        band = band.band_member_set_coincident(number, int(flag))
+    return band.get_schedule()
+
+
+def _is_perfect(leaves: Sequence[Leaf], depth: int) -> bool:
+    """True if `depth` loops have one loop in them, and nothing else."""
+    return len({leaf.position[depth] for leaf in leaves}) == 1 and all(
+        len(leaf.loops) > depth for leaf in leaves
+    )
+
+
+def _counter(region: Region, leaves: Sequence[Leaf], depth: int) -> isl.UnionMap:
+    """The value of a loop's counter in each instance, so that it goes up."""
+    result = isl.UnionMap("{ }")
+    for leaf in leaves:
+        sign = "" if region.scop.loops[leaf.loops[depth]].direction > 0 else "-"
+        names = ", ".join(f"i{k}" for k in range(len(leaf.loops)))
+        own = isl.Map(f"{{ {leaf.name}[{names}] -> [{sign}i{depth}] }}").intersect_domain(leaf.domain)
+        result = result.union(own.to_union_map())
+    return result
+
+
+def _is_coincident(counter: isl.UnionMap, pairs: isl.UnionMap) -> bool:
+    """True if the counter is the same for the instances of each pair."""
+    between = counter.reverse().apply_range(pairs).apply_range(counter)
+    return bool(between.is_subset(isl.UnionMap("{ [x] -> [x] }")))
+
+
+def _of_one_iteration(counter: isl.UnionMap, pairs: isl.UnionMap) -> isl.UnionMap:
+    return pairs.intersect(counter.apply_range(counter.reverse()))
+
+
 def _made(constraints: isl.ScheduleConstraints) -> isl.Schedule | None:
     """A schedule of isl's; `None` also where it finds no end of dimensions."""
     try:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
 from polylsp.emit.c_text import element_words
+from polylsp.emit.source_names import horizon
 from polylsp.emit.subject import Subject
 from polylsp.frontends.c.macros import Macro
 from polylsp.ir.effects import expressions, walk
@@ -46,7 +47,10 @@ def baked(region: Region, buffers: Sequence[Buffer]) -> list[str] | Declined:
     """Conditions in C that are true if the source is built with other numbers than it was read with."""
     found: dict[str, set[str]] = {}
     subjects = [region.subject, *map(region.subject.of, region.helpers)]
+    last = horizon(region.subject, region.place.site)
     for subject, constant in ((each, c) for each in subjects for c in _constants(each)):
+        if subject is region.subject and constant.site.first > last:
+            continue
         text = subject.source(constant.site).strip()
         number = _number(constant)
         if not number or _LITERAL.fullmatch(text) or _STANDARD.fullmatch(text):

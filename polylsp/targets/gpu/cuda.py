@@ -79,7 +79,7 @@ def made_of(
     """Results of `make` for a function's regions, given the names that are taken, and the reasons for those
     that fail; nests that follow one another share the memory on the device."""
     found: list[M] = []
-    reasons: list[str] = []
+    reasons: list[Declined] = []
     left = regions_of(subject)
     while left:
         region, *left = left
@@ -91,11 +91,11 @@ def made_of(
             # What they cannot do together, they may one by one.
             left = [*(region_of(subject, each.ordinal) for each in loops_at(region.statements)), *left]
         else:
-            reasons.append(one.reason)
+            reasons.append(one)
     if found:
-        return found, reasons
-    return Declined(
-        reasons[0] if reasons else f"No loop of `{subject.function.name}` is known to be parallel."
+        return found, [each.reason for each in reasons]
+    return (
+        reasons[0] if reasons else Declined(f"No loop of `{subject.function.name}` is known to be parallel.")
     )
 
 

@@ -416,6 +416,9 @@ def _refused(region: Region, leaves: list[Leaf], kept: frozenset[str], needed: f
     inside = [n for leaf in leaves for n in leaf.numbers]
     if len(set(inside)) != len(inside):
         return "Statements here come out of one macro: write them out first."
+    twin = next((name for leaf in leaves for name in _twins(leaf)), "")
+    if twin:
+        return f"Two variables are called `{twin}` in one iteration: rename one."
     written = {a.memory.variable.name for a in region.scop.accesses if a.kind == "write"}
     for access in region.scop.accesses:
         name, site = access.memory.variable.source_name, region.scop.statements[access.statement].site
@@ -435,6 +438,15 @@ def _refused(region: Region, leaves: list[Leaf], kept: frozenset[str], needed: f
             where = "in a later iteration or behind the loop"
             return f"The value of `{variable.source_name}` is needed {where}: {advice} instead."
     return ""
+
+
+def _twins(leaf: Leaf) -> Iterator[str]:
+    """Names of variables that a leaf declares beside private ones of the same name: blocks that were opened
+    have no scopes of their own."""
+    private = {v.source_name for v in leaf.own}
+    heads = {id(h) for s in leaf.statements if isinstance(s, Loop) for h in starts(leaf.statements, s)}
+    own = (s.variable for s in leaf.statements if isinstance(s, Declare) and id(s) not in heads)
+    return (v.source_name for v in own if v not in leaf.own and v.source_name in private)
 
 
 def _is_memory(region: Region, variable: Variable) -> bool:

@@ -241,10 +241,10 @@ def _innermost(of_type: Type) -> Type:
 
 def _is_steady(subject: Subject, root: Variable, steps: tuple[Index | Field, ...]) -> bool:
     """True if the pointers on the way lead to the same place at all times at which loops use it."""
+    loops = [loop.site for loop in subject.facts.loops if loop.depth == 1]
+    first = min((loop.first for loop in loops), default=0)
     if isinstance(root.type, Pointer):
         assigned = subject.assigned(root)
-        loops = [loop.site for loop in subject.facts.loops if loop.depth == 1]
-        first = min((loop.first for loop in loops), default=0)
         if root.storage != "local" and assigned:
             return False
         late = len(assigned) != 1 or assigned[0].site.last >= first
@@ -252,7 +252,9 @@ def _is_steady(subject: Subject, root: Variable, steps: tuple[Index | Field, ...
             return False
     cells = [_shape(steps[: k + 1]) for k, s in enumerate(steps) if isinstance(s, Field) and _is_cell(s.type)]
     for statement in walk(subject.function.body):
-        if isinstance(statement, Assign) and isinstance(statement.target.type, Pointer):
+        # A pointer that is set before all loops, as where its memory is allocated, leads to one place there.
+        late = isinstance(statement, Assign) and statement.site.last >= first
+        if late and isinstance(statement, Assign) and isinstance(statement.target.type, Pointer):
             target = statement.target
             if target.variable.name == root.name and _shape(target.steps) in cells:
                 return False
@@ -345,7 +347,11 @@ def _is_simple(access: Access, made: _Found) -> bool:
     """True if a place leads to the elements that the model says, the first of each fixed subscript."""
     memory = access.memory
     last = len(_memory_key(memory)[1])
-    if memory.dimensions != memory.scoped + memory.shape.count("[]") or memory.strides:
+    # In `p[y * n + x].r` or `d->x[y * n + x]` the last subscript stands for rows and columns.
+    split = len(memory.strides or memory.inner_strides or (None,)) - 1
+    if split and memory.shape[made.fixed :].count("[]") != 1:
+        return False
+    if memory.dimensions != memory.scoped + memory.shape.count("[]") + split:
         return False
     if isinstance(memory.element, Pointer):
         return len(memory.shape) == last
@@ -468,7 +474,9 @@ def _access(access: Access, found: Mapping[_Key, _Found], memories: dict[str, Me
 def _memory(memory: Memory, made: _Found, shape: tuple[str, ...], fixed: int) -> Memory:
     """The memory of a member as that of a variable. A pointer that was loaded may lead anywhere."""
     count = memory.dimensions - fixed
-    own = replace(memory, variable=made.variable, shape=shape, dimensions=count)
+    strides = memory.strides or memory.inner_strides
+    own = replace(memory, variable=made.variable, shape=shape, dimensions=count, strides=strides)
+    own = replace(own, inner_strides=())
     if not memory.follows_pointers:
         return own
     name = f"{made.variable.name} (loaded)"

@@ -19,7 +19,16 @@ from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Declined
 from polylsp.poly.budget import budgeted
 from polylsp.poly.scop import Access
-from polylsp.targets.gpu.alternatives import Strategy, alternatives, dependences, domain_of, scheduled
+from polylsp.targets.gpu.alternatives import (
+    Strategy,
+    alternatives,
+    by_nest,
+    dependences,
+    domain_of,
+    in_source_order,
+    in_turn,
+    scheduled,
+)
 from polylsp.targets.gpu.cuda_expressions import update_of
 from polylsp.targets.gpu.expansion import expanded, placed, renamed, scalar_expanded
 from polylsp.targets.gpu.kernel_launch import maps_of, sets_of
@@ -96,8 +105,8 @@ class Choice:
 
     @property
     def steps(self) -> tuple[int, int, int]:
-        """Cost in steps: the largest number of loops around sequential code (loops of one thread count once
-        more); the number of these on the host; and the number of kernels."""
+        """Cost in steps: the largest number of loops around sequential code (those of one thread alone count
+        once more); the number of these on the host; and the number of kernels."""
         longest = max(each.counters + _loops(each, self.leaves) for each in self.kernels)
         return longest, max(each.counters for each in self.kernels), len(self.kernels)
 
@@ -207,18 +216,44 @@ _LONG = 2
 
 
 def _best(region: Region, found: Leaves, settings: Settings) -> Choice | None:
-    """The kernels by the strategy that is set or, if that is left open, by the one with fewest steps."""
+    """The kernels by the strategy that is set or, if that is left open, by the one with fewest steps: for all
+    nests together, or one after the other where that takes fewer."""
     pairs = dependences(region, found)
-    sums = frozenset(leaf.name for leaf in found.leaves if updates(leaf, found))
-    best: Choice | None = None
-    for strategy in _strategies(settings):
-        schedule = scheduled(region, found, pairs, strategy)
-        made = Choice(found, kernels(schedule, sums) if schedule is not None else (), pairs)
-        if made.kernels and respects(made.kernels, pairs) and (best is None or made.steps < best.steps):
+    _, best = _ordered(region, found, found, pairs, settings)
+    groups = by_nest(found)
+    if len(groups) > 1 and (best is None or best.steps > (1, 0, len(groups))):
+        parts = [_ordered(region, each, found, pairs, settings)[0] for each in groups]
+        made = Choice(found, kernels(in_turn(parts), _sums(found)), pairs)
+        if respects(made.kernels, pairs) and (best is None or made.steps < best.steps):
             best = made
-        if best is not None and (settings.cuda_fusion in FUSIONS or best.steps[0] < _LONG):
-            break
     return best
+
+
+def _ordered(
+    region: Region, some: Leaves, found: Leaves, pairs: isl.UnionMap, settings: Settings
+) -> tuple[isl.Schedule, Choice | None]:
+    """The best schedule of `some` of the leaves, and its kernels; the source's order where isl finds none."""
+    domain, sums = domain_of(some), _sums(found)
+    own = pairs.intersect_domain(domain).intersect_range(domain)
+    best: tuple[isl.Schedule, Choice] | None = None
+    for strategy in _strategies(settings):
+        schedule = scheduled(region, some, own, strategy)
+        made = Choice(found, kernels(schedule, sums) if schedule is not None else (), own)
+        if schedule is None or not made.kernels or not respects(made.kernels, own):
+            continue
+        if best is None or made.steps < best[1].steps:
+            best = schedule, made
+        if settings.cuda_fusion in FUSIONS or best[1].steps[0] < _LONG:
+            break
+    if best is not None:
+        return best
+    schedule = in_source_order(region, some, own)
+    made = Choice(found, kernels(schedule, sums), own)
+    return schedule, made if made.kernels and respects(made.kernels, own) else None
+
+
+def _sums(found: Leaves) -> frozenset[str]:
+    return frozenset(leaf.name for leaf in found.leaves if updates(leaf, found))
 
 
 FUSIONS: tuple[Strategy, ...] = ("min", "max", "maximal-band")
@@ -234,7 +269,8 @@ def _strategies(settings: Settings) -> tuple[Strategy, ...]:
 
 
 def _loops(kernel: Kernel, found: Leaves) -> int:
-    """Number of loops of a thread, including those inside of leaves."""
+    """Number of loops of a thread, including those inside of leaves. One thread alone counts as one more, if
+    it has loops, or is launched in a nest of the host's loops: a launch takes longer than a step does."""
     if sum_of(kernel, found) is not None:
         return 0
     inside = list(maps_of(kernel.schedule.intersect_domain(kernel.domain)))
@@ -242,7 +278,7 @@ def _loops(kernel: Kernel, found: Leaves) -> int:
     count = sum(any(varies(each, k) for each in inside) for k in dimensions)
     names = {each.get_tuple_name(isl.dim_type.in_) for each in inside}
     count += max(_depth(leaf.statements) for leaf in found.leaves if leaf.name in names)
-    return count + (count > 0 and not kernel.parallel)
+    return count + (not kernel.parallel and (count > 0 or kernel.counters > 1))
 
 
 def _depth(statements: Sequence[Statement]) -> int:
