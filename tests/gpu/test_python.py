@@ -637,6 +637,10 @@ REFUSED = {
         "for i in range(n): t = x[i]; x[i] = t + 1\n    print(t)",
         "can run at once",
     ),
+    "a loop in a statement that is none of the model": (
+        "try:\n        for i in range(n): x[i] = y[i]\n    finally:\n        n = 0",
+        "stands in a statement that is not analysed",
+    ),
     "an array statement": ("x[:] = y * 2.0\n    for i in range(n): x[i] += y[i]", ""),
     "nothing at once": ("for i in range(1, n): x[i] += x[i - 1]", "can run at once"),
     "a subscript from the end at times, in a loop that nothing counts": (
