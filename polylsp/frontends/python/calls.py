@@ -104,7 +104,7 @@ def method_called(context: Context, node: ast.Call, method: Callable, fx: Effect
     if problem:
         return refuse(context, fx, "unknown-call", node, f"`{method.name}` is not followed: {problem}")
     arrays = {f"{own}.{name}": context.kinds.of_name(f"{own}.{name}") for name in method.uses}
-    besides = tuple(Parameter(name, kind or UNKNOWN, False) for name, kind in arrays.items())
+    besides = tuple(Parameter(name, kind or UNKNOWN) for name, kind in arrays.items())
     given = [ast.keyword(name, ast.copy_location(ast.Name(name, ast.Load()), node.func)) for name in arrays]
     whole = ast.copy_location(ast.Call(node.func, node.args, [*node.keywords, *given]), node)
     return called(context, whole, replace(method, parameters=(*method.parameters[1:], *besides)), fx)
@@ -122,7 +122,10 @@ def _matched(context: Context, node: ast.Call, declared: Callable, fx: Effects) 
     """The arguments in the order of the parameters."""
     named = {k.arg: k.value for k in node.keywords if k.arg is not None}
     names = [one.name for one in declared.parameters]
-    found = list(node.args) + [named[name] for name in names[len(node.args) :] if name in named]
+    default = {one.name: one.default for one in declared.parameters if one.default is not None}
+    left_out = {name: ast.copy_location(ast.Constant(value), node) for name, value in default.items()}
+    given = {**left_out, **named}
+    found = list(node.args) + [given[name] for name in names[len(node.args) :] if name in given]
     starred = len(named) < len(node.keywords) or any(isinstance(one, ast.Starred) for one in node.args)
     if starred or len(found) != len(names) or not named.keys() <= set(names):
         text = f"this call of `{declared.name}` does not give each of its {len(names)} parameters a value"
