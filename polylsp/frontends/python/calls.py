@@ -346,6 +346,8 @@ def _pure(context: Context, node: ast.Call, name: str, fx: Effects) -> Expr:
 # --------------------------------------------------------------------------------------------------
 
 
+_PRINTING = ("sys.stdout.", "sys.stderr.", "logging.")
+_STATEFUL = ("numpy.random.", "random.", "matplotlib.pyplot.")
 _STATELESS = frozenset(("seed", "default_rng", "RandomState", "Generator", "SeedSequence", "Random"))
 _CHOOSING = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.comprehension, ast.NamedExpr)
 _GROWING = frozenset(("append", "extend", "appendleft"))
@@ -390,12 +392,14 @@ def _order_of_call(context: Context, node: ast.Call) -> Order | None:
     match node.func:
         case ast.Name(id="print") if not context.kinds.declarations.get("print"):
             return Order(reason, (), named_in(context, *node.args))
+        case _ if path.startswith(_PRINTING):
+            return Order(reason, (), named_in(context, *node.args))
         case ast.Attribute(value=ast.Name(id=name), attr=method) if not path and method in _GROWING:
             renewed = _lists(context, name)
             return Order(reason, renewed, named_in(context, *node.args)) if renewed else None
         case _:
-            is_drawn = path.startswith(("numpy.random.", "random."))
-            return Order(reason) if is_drawn and path.rpartition(".")[2] not in _STATELESS else None
+            is_stateful = path.startswith(_STATEFUL) and path.rpartition(".")[2] not in _STATELESS
+            return Order(reason) if is_stateful else None
 
 
 _UNCHANGING = frozenset(
