@@ -151,7 +151,7 @@ def is_impossible(forms: Sequence[Affine]) -> bool:
 
 
 def strongest(forms: Iterable[Affine]) -> Iterator[Affine]:
-    """Those that are not larger than another one: if these are not negative, none is."""
+    """Forms that are not larger than another one: if these are not negative, none is."""
     every = list(dict.fromkeys(forms))
     for form in every:
         apart = [form - other for other in every]

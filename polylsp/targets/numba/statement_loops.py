@@ -111,7 +111,7 @@ class _Range:
 
     @property
     def count(self) -> Affine:
-        """Their number, if it is not negative."""
+        """The number of indices, if it is not negative."""
         return self.last - self.first
 
     def header(self, counter: str) -> str:
