@@ -68,7 +68,7 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
     if ask.ordinal == 0 and ask.action in WHOLE_FUNCTION:
         return DIRECTIVES[ask.action](subject, 0, settings)
     if ask.action in KERNELS and subject.language == PYTHON.name and ask.ordinal == 0:
-        return spelled_first(subject, 0, settings, KERNELS[ask.action], again)
+        return spelled_first(subject, 0, settings, pycuda.edit, again)
     if ask.ordinal == 0 and ask.action in KERNELS:
         together = KERNELS[ask.action](subject, 0, settings)
         alone = isinstance(together, Declined) and together.unsized
@@ -87,7 +87,7 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
         counted = _counting(edit, again)
         return rewritten_first(subject, ask.ordinal, settings, counted, again)
     if ask.action in KERNELS and subject.language == PYTHON.name:
-        return spelled_first(subject, ask.ordinal, settings, KERNELS[ask.action], again)
+        return spelled_first(subject, ask.ordinal, settings, pycuda.edit, again)
     if ask.action in KERNELS:
         edit = _counting(_measuring(KERNELS[ask.action], again), again)
         return edit(subject, ask.ordinal, settings)

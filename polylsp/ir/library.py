@@ -132,6 +132,7 @@ _PYTHON: tuple[tuple[str, LibraryEffect], ...] = (
     ("sys.stderr.", "output"),
     ("logging.", "output"),
     ("warnings.warn", "output"),
+    ("matplotlib.pyplot.", "output"),
     ("input", "input"),
     ("open", "input"),
     ("sys.stdin.", "input"),

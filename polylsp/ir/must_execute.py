@@ -50,6 +50,23 @@ def always_run(block: Block, inner_loops: bool = False, completed: bool = False)
                 return
 
 
+def ordered_statements(iteration: Block, inner: bool = False) -> Iterator[Unsupported]:
+    """The statements with an order of their runs that an iteration executes, if there is another one after
+    it; those in the bodies of loops too, as if each ran at least once (`inner`: this is such a body)."""
+    for statement in iteration.statements:
+        inside = list(walk(statement))
+        if isinstance(statement, Block):
+            yield from ordered_statements(statement, inner)
+        elif isinstance(statement, Loop):
+            yield from ordered_statements(statement.body, inner=True)
+        elif isinstance(statement, Unsupported) and statement.order is not None:
+            yield statement
+        jumps = (s.kind for s in inside if isinstance(s, Jump))
+        skips = any(inner or kind == "continue" for kind in jumps) and not isinstance(statement, Loop)
+        if skips or any(isinstance(s, Unsupported) and not s.completes for s in inside):
+            return
+
+
 def always_assigned(block: Block, variable: Variable) -> Assign | None:
     """The first assignment of a whole variable that runs whenever the block does."""
     return next(all_always_assigned(block, variable), None)
@@ -129,7 +146,7 @@ def may_complete(block: Block) -> bool:
         case If(_, then, otherwise):
             return may_complete(then) or may_complete(otherwise)
         case Unsupported():
-            return False
+            return last.completes
         case _:
             return True
 

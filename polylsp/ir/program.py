@@ -406,17 +406,32 @@ class Jump:
 
 
 @dataclass(frozen=True, slots=True)
+class Order:
+    """Order that each run of a statement keeps with the runs before, for some `reason`: it goes on from what
+    these left in an object, which is another one after the sites where it is `renewed`. It counts only where
+    one of the `values` changes in between, if any are given."""
+
+    reason: str
+    renewed: tuple[Site, ...] = ()
+    values: frozenset[Variable] | None = None
+    kind: Literal["flow", "output"] = "output"
+
+
+@dataclass(frozen=True, slots=True)
 class Unsupported:
     """A statement that is not modelled, and why. `loops` are the loops inside it, if any, so that they can
     still be reported (and tried alone). `reads` are the variables that it may read by their names, where it
     assigns none; `None` where its reads and writes, or the origin of control, are unknown; where it `leaves`,
-    only where control goes."""
+    only where control goes. `completes`: control goes on behind it, unless it leaves all loops around; its
+    runs may have an `order`."""
 
     rejection: Rejection
     site: Site
     loops: tuple[Loop, ...] = ()
     reads: frozenset[Variable] | None = None
     leaves: bool = False
+    completes: bool = False
+    order: Order | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -197,6 +197,68 @@ def smooth(n: int, a: NDArray[np.float64]):
     assert done.declined and done.text == own
 
 
+BOUNDED = """import numpy as np
+from numpy.typing import NDArray
+
+
+def factors(n: int, m: int, a: NDArray[np.float64], b: NDArray[np.float64]):
+    for i in range(n):
+        for j in range(i):
+            a[i, j] -= a[i, :j] @ a[:j, j]
+            a[i, j] /= 8.0
+        b[i, 0] = a[i, 1:m] @ a[1:m, 0]
+        b[i, :m - 1] += 0.25 * a[:m - 1, i]
+        b[i:n, i] = b[i, i:n] = np.dot(a[:, i], a[:, i:n]) / 9.0
+    a[:n, :m] += np.outer(b[0, :n], b[1, :m])
+    return np.sum(a[:n, 3])
+
+
+"""
+BOUNDED_CALLS = {
+    "as it was made for": ("factors(12, 11, a, b)", True),
+    "nothing to do": ("factors(0, 1, a, b)", True),
+    "a bound that counts from the end": ("factors(12, 0, a, b)", False),
+    "sizes that count from the end": ("factors(-5, 11, a, b)", False),
+    "slices that are cut off": ("factors(12, 11, a, b[:, :12])", False),
+}
+
+
+def test_slices_that_end_at_counters_and_products_run_on_the_device(played: Played, tmp_path: Path) -> None:
+    done = on_gpu("factors.py", BOUNDED, SETTINGS, "factors")
+    assert not done.declined and "b[i:n, i] = b[i, i:n] = np.dot" in done.text
+    main = MAIN.replace("np.arange(50.0) % 7, np.arange(50.0) % 5", "grid(7), grid(5)")
+    main = "def grid(k):\n    return np.arange(225.0).reshape(15, 15) % k\n\n\n" + main
+    calls = "".join(f"tried({call!r})\n" for call, _ in BOUNDED_CALLS.values())
+    programs = [("before", BOUNDED + main + calls), ("after", done.text + main + calls)]
+    before, after = played.run(*written(tmp_path, programs))
+    assert before.printed.splitlines()[1::2] == after.printed.splitlines()[1::2]
+    on_device = [line.rpartition(" ")[2] for line in after.printed.splitlines()[::2]]
+    assert on_device == [str(wanted) for _, wanted in BOUNDED_CALLS.values()]
+
+
+ORDERED = {
+    "a product that reads what is stored": "a[1, :] = a[:, 1] @ b",
+    "the transpose of what is stored": "a[:, 2] = a[1, :]",
+    "a row that is computed of itself, one element further": "a[0, 2:] = a[0, 1:-1]",
+    "a bound that the loop changes": "a[0, :m - t] = b[0, :m - t]; m = m - 1",
+    "a sum for each of several elements": "a[1, :] = b[1, :] + np.sum(b[2, :])",
+}
+
+
+@pytest.mark.parametrize("statement", ORDERED.values(), ids=ORDERED.keys())
+def test_statements_whose_loops_are_others_have_no_kernels(statement: str) -> None:
+    own = f"""import numpy as np
+from numpy.typing import NDArray
+
+
+def turned(n: int, m: int, a: NDArray[np.float64], b: NDArray[np.float64]):
+    for t in range(n):
+        {statement}
+"""
+    done = on_gpu("turned.py", own, SETTINGS, "turned")
+    assert done.declined and done.text == own
+
+
 BETWEEN = """import numpy as np
 from numpy.typing import NDArray
 
@@ -574,6 +636,10 @@ REFUSED = {
     "a value that the host needs": (
         "for i in range(n): t = x[i]; x[i] = t + 1\n    print(t)",
         "can run at once",
+    ),
+    "a loop in a statement that is none of the model": (
+        "try:\n        for i in range(n): x[i] = y[i]\n    finally:\n        n = 0",
+        "stands in a statement that is not analysed",
     ),
     "an array statement": ("x[:] = y * 2.0\n    for i in range(n): x[i] += y[i]", ""),
     "nothing at once": ("for i in range(1, n): x[i] += x[i - 1]", "can run at once"),

@@ -11,7 +11,7 @@ from polylsp.analysis.scop.paths import sets_pointers
 from polylsp.analysis.scop.summaries import Calls
 from polylsp.ir.effects import Effects, effects, expressions, walk
 from polylsp.ir.library import Ordered, call_obstacle, effect_of, order_of
-from polylsp.ir.must_execute import always_run, evaluated_calls, may_complete
+from polylsp.ir.must_execute import always_run, evaluated_calls, may_complete, ordered_statements
 from polylsp.ir.program import (
     AddressOf,
     Array,
@@ -25,6 +25,7 @@ from polylsp.ir.program import (
     Field,
     Jump,
     Loop,
+    Order,
     OtherType,
     Place,
     Pointer,
@@ -37,7 +38,7 @@ from polylsp.ir.program import (
     subexpressions,
 )
 from polylsp.ir.spelling import spell
-from polylsp.ir.verdict import AccessPoint, Dependence, Sequential, Witness
+from polylsp.ir.verdict import AccessPoint, Dependence, DependenceKind, Sequential, Witness
 
 
 def obstacle(statement: Statement, calls: Calls) -> Rejection | None:
@@ -168,16 +169,29 @@ def sequential_as_written(loop: Loop, calls: Calls) -> Sequential | None:
     call that has to run after that of the one before, or goes on from a value that it left."""
     if _runs_once(loop):
         return None
-    call = ordered_call(Block((loop.prologue, loop.body, loop.step)), calls, effects(loop))
+    iteration = Block((loop.prologue, loop.body, loop.step))
+    for statement in ordered_statements(iteration):
+        if statement.order is not None and _keeps(statement.order, loop):
+            end = AccessPoint("", statement.order.reason, "write", statement.site)
+            return _carried_by(loop, end, end, statement.order.reason, statement.order.kind)
+    call = ordered_call(iteration, calls, effects(loop))
     if call is not None:
         end = AccessPoint(call.function, spell(call), "write", call.site)
-        return _carried_by(loop, end, end, _reason(call, calls))
+        return _carried_by(loop, end, end, _reason(call, calls), "output")
     found = next(recurrences(loop, calls), None)
     if found is None:
         return None
     name = found.variable.source_name
     ends = AccessPoint(name, name, "write", found.write), AccessPoint(name, name, "read", found.read)
     return _carried_by(loop, *ends)
+
+
+def _keeps(order: Order, loop: Loop) -> bool:
+    """True if the iterations of a loop share the object that an order is about, and differ for it."""
+    if any(loop.site.first <= site.first <= loop.site.last for site in order.renewed):
+        return False
+    changed = effects(loop).scalars
+    return order.values is None or any(each.name in changed for each in order.values)
 
 
 def _reason(call: Call, calls: Calls) -> str:
@@ -190,8 +204,9 @@ def _reason(call: Call, calls: Calls) -> str:
     return f"{why.message}; {why.advice}" if why.advice else why.message
 
 
-def _carried_by(loop: Loop, source: AccessPoint, sink: AccessPoint, order: str = "") -> Sequential:
-    kind = "output" if order else "flow"
+def _carried_by(
+    loop: Loop, source: AccessPoint, sink: AccessPoint, order: str = "", kind: DependenceKind = "flow"
+) -> Sequential:
     passed = Dependence(kind, source, sink, loop.ordinal, 1, ("<",), True, order)
     return Sequential(Witness(passed, (), (), ()), (passed,))
 

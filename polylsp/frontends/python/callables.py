@@ -197,8 +197,8 @@ def _callable(item: Item, known: Known) -> Callable:
         return Callable(name, (), UNKNOWN, "it does not parse")
     declarations = known.by_name
     kinds = parameter_kinds(node, declarations, item.owner)
-    optional = _optional(node)
-    parameters = tuple(Parameter(one, kind, one in optional) for one, kind in kinds.items())
+    defaults = _defaults(node)
+    parameters = tuple(Parameter(one, kind, defaults.get(one)) for one, kind in kinds.items())
     result = result_annotated(node, declarations) or _returned(node, kinds, declarations)
     own = _own(node) if item.owner else []
     uses, binds = (n.attr for n in own), (n.attr for n in own if not isinstance(n.ctx, ast.Load))
@@ -213,13 +213,23 @@ def _own(node: Definition) -> list[ast.Attribute]:
     return [one for one in found if isinstance(one.value, ast.Name) and one.value.id == name]
 
 
-def _optional(node: Definition) -> set[str]:
+def _defaults(node: Definition) -> dict[str, float]:
+    """The parameters that may be left out, with the numbers that they are then."""
     positional = [*node.args.posonlyargs, *node.args.args]
-    defaults = len(node.args.defaults)
-    found = {one.arg for one in positional[len(positional) - defaults :]} if defaults else set[str]()
-    return found | {
-        one.arg for one, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if default
-    }
+    last = positional[len(positional) - len(node.args.defaults) :]
+    found: dict[str, float] = {}
+    for one, default in (
+        *zip(last, node.args.defaults, strict=True),
+        *zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True),
+    ):
+        match default:
+            case ast.Constant(value=bool() | int() | float() as number):
+                found[one.arg] = number
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+                found[one.arg] = -number
+            case _:
+                continue
+    return found
 
 
 def _problem(node: Definition) -> str:

@@ -6,6 +6,7 @@ A method receives the object's arrays as additional arguments. Other calls are r
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -35,7 +36,7 @@ from polylsp.frontends.python.lowering_scope import (
     refuse,
 )
 from polylsp.frontends.python.names import Callable, ClassOf, Parameter
-from polylsp.frontends.python.places import base_of, not_a_number
+from polylsp.frontends.python.places import base_of, named_in, not_a_number
 from polylsp.ir.library import python_call_obstacle
 from polylsp.ir.program import (
     AddressOf,
@@ -45,10 +46,12 @@ from polylsp.ir.program import (
     Index,
     Integer,
     Invariant,
+    Order,
     OtherType,
     Place,
     Pointer,
     Read,
+    Site,
 )
 from polylsp.ir.program import Array as ArrayType
 
@@ -101,7 +104,7 @@ def method_called(context: Context, node: ast.Call, method: Callable, fx: Effect
     if problem:
         return refuse(context, fx, "unknown-call", node, f"`{method.name}` is not followed: {problem}")
     arrays = {f"{own}.{name}": context.kinds.of_name(f"{own}.{name}") for name in method.uses}
-    besides = tuple(Parameter(name, kind or UNKNOWN, False) for name, kind in arrays.items())
+    besides = tuple(Parameter(name, kind or UNKNOWN) for name, kind in arrays.items())
     given = [ast.keyword(name, ast.copy_location(ast.Name(name, ast.Load()), node.func)) for name in arrays]
     whole = ast.copy_location(ast.Call(node.func, node.args, [*node.keywords, *given]), node)
     return called(context, whole, replace(method, parameters=(*method.parameters[1:], *besides)), fx)
@@ -119,7 +122,10 @@ def _matched(context: Context, node: ast.Call, declared: Callable, fx: Effects) 
     """The arguments in the order of the parameters."""
     named = {k.arg: k.value for k in node.keywords if k.arg is not None}
     names = [one.name for one in declared.parameters]
-    found = list(node.args) + [named[name] for name in names[len(node.args) :] if name in named]
+    default = {one.name: one.default for one in declared.parameters if one.default is not None}
+    left_out = {name: ast.copy_location(ast.Constant(value), node) for name, value in default.items()}
+    given = {**left_out, **named}
+    found = list(node.args) + [given[name] for name in names[len(node.args) :] if name in given]
     starred = len(named) < len(node.keywords) or any(isinstance(one, ast.Starred) for one in node.args)
     if starred or len(found) != len(names) or not named.keys() <= set(names):
         text = f"this call of `{declared.name}` does not give each of its {len(names)} parameters a value"
@@ -332,3 +338,147 @@ def _pure(context: Context, node: ast.Call, name: str, fx: Effects) -> Expr:
     if name in ("abs", "absolute") and arguments and isinstance(arguments[0].type, Integer):
         return Call("abs", arguments, True, INT, site)
     return Call(name, arguments, True, INT if result == BOOL else result, site)
+
+
+# --------------------------------------------------------------------------------------------------
+# Order of statements that are not modelled: they print, draw random numbers, add to a list of the function,
+# or compute a value from the one that they computed before.
+# --------------------------------------------------------------------------------------------------
+
+
+_PRINTING = ("sys.stdout.", "sys.stderr.", "logging.")
+_STATEFUL = ("numpy.random.", "random.", "matplotlib.pyplot.")
+_STATELESS = frozenset(("seed", "default_rng", "RandomState", "Generator", "SeedSequence", "Random"))
+_CHOOSING = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.comprehension, ast.NamedExpr)
+_GROWING = frozenset(("append", "extend", "appendleft"))
+
+
+def order_of(context: Context, node: ast.stmt) -> Order | None:
+    """Order of the runs of a simple statement, by the first of its calls that has one and surely runs, or by
+    the first of its names that gets a value computed from its own."""
+    inside = list(ast.walk(node))
+    if any(isinstance(one, _CHOOSING) for one in inside):
+        return None
+    calls = (_order_of_call(context, one) for one in inside if isinstance(one, ast.Call))
+    found = next((one for one in calls if one is not None), None)
+    match node:
+        case ast.Assign(targets=[target], value=value) if found is None:
+            steps = (_order_of_name(context, *pair) for pair in _bindings(target, value))
+            return next((one for one in steps if one is not None), None)
+        case _:
+            return found
+
+
+def _bindings(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.Name, ast.expr]]:
+    """The names that an assignment binds, each with what it is computed of."""
+    match target, value:
+        case ast.Name(), _:
+            yield target, value
+        case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
+            for one, of in zip(targets, values, strict=True):
+                yield from _bindings(one, of)
+        case ast.Tuple(elts=targets), _:
+            yield from ((one, value) for one in targets if isinstance(one, ast.Name))
+        case _:
+            return
+
+
+def _order_of_call(context: Context, node: ast.Call) -> Order | None:
+    path, text = context.path(node.func), context.text(node.func)
+    known = python_call_obstacle(path, text)
+    if known is None:
+        return None
+    reason = f"{known.reason}; {known.advice}" if known.advice else known.reason
+    match node.func:
+        case ast.Name(id="print") if not context.kinds.declarations.get("print"):
+            return Order(reason, (), named_in(context, *node.args))
+        case _ if path.startswith(_PRINTING):
+            return Order(reason, (), named_in(context, *node.args))
+        case ast.Attribute(value=ast.Name(id=name), attr=method) if not path and method in _GROWING:
+            renewed = _lists(context, name)
+            return Order(reason, renewed, named_in(context, *node.args)) if renewed else None
+        case _:
+            is_stateful = path.startswith(_STATEFUL) and path.rpartition(".")[2] not in _STATELESS
+            return Order(reason) if is_stateful else None
+
+
+_UNCHANGING = frozenset(
+    "array asarray asanyarray ascontiguousarray atleast_1d atleast_2d copy float int list tuple str abs "  # noqa: SIM905
+    "round astype ravel flatten reshape squeeze sorted zeros_like empty_like ones_like full_like len shape "
+    "size ndim dtype T".split()
+)
+"""Functions and attributes that give the same when they are applied again, or do not depend on elements."""
+_IN_ANY_ORDER = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.BitAnd, ast.BitOr, ast.BitXor)
+_EXTREMES = frozenset(("max", "min", "maximum", "minimum", "fmax", "fmin", "logical_and", "logical_or"))
+
+
+def _order_of_name(context: Context, target: ast.Name, value: ast.expr) -> Order | None:
+    """Order of the runs of an assignment that computes a value from the one that it gave its name before,
+    where this is no sum or other operation that may be done in another order."""
+    name = target.id
+    if name not in context.kinds.local or name in context.captured or not _depends(value, name):
+        return None
+    nodes = ast.walk(context.parsed.tree)
+    bound = (n for n in nodes if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load))
+    others = tuple(context.site(one) for one in bound if one is not target)
+    return Order(f"`{name}` is computed from its value of the iteration before", others, kind="flow")
+
+
+def _depends(value: ast.expr, name: str) -> bool:
+    """True if a value depends on that of a name otherwise than as a term, a factor or an extreme."""
+    match value:
+        case ast.Name() | ast.Constant():
+            return False
+        case ast.UnaryOp(operand=inner):
+            return _depends(inner, name)
+        case ast.BinOp(left=left, op=operation, right=right) if isinstance(operation, _IN_ANY_ORDER):
+            return _depends(left, name) or _depends(right, name)
+        case ast.Call(func=ast.Attribute(attr=called) | ast.Name(id=called), args=arguments) if (
+            called in _EXTREMES
+        ):
+            return any(_depends(one, name) for one in arguments)
+        case _:
+            return _reads(value, name)
+
+
+def _reads(node: ast.AST, name: str) -> bool:
+    """True if an expression reads a name for more than what is the same each time."""
+    match node:
+        case ast.Attribute(attr=attribute) if attribute in _UNCHANGING:
+            return False
+        case ast.Call(func=ast.Attribute(attr=called) | ast.Name(id=called)) if called in _UNCHANGING:
+            return False
+        case ast.Name(id=own):
+            return own == name
+        case _:
+            return any(_reads(one, name) for one in ast.iter_child_nodes(node))
+
+
+def _lists(context: Context, name: str) -> tuple[Site, ...]:
+    """Sites where the function binds a name, if each binds it to a new list; none otherwise."""
+    if name not in context.kinds.local or name in context.captured:
+        return ()
+    nodes = list(ast.walk(context.parsed.tree))
+    bound = [n for n in nodes if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)]
+    given = [n.arg for n in nodes if isinstance(n, ast.arg)]
+    made = [
+        target
+        for n in nodes
+        if isinstance(n, (ast.Assign, ast.AnnAssign)) and _is_new_list(n.value)
+        for target in (n.targets if isinstance(n, ast.Assign) else [n.target])
+    ]
+    if name in given or not all(any(one is target for target in made) for one in bound):
+        return ()
+    return tuple(map(context.site, bound))
+
+
+def _is_new_list(node: ast.expr | None) -> bool:
+    match node:
+        case ast.List() | ast.ListComp():
+            return True
+        case ast.BinOp(left=ast.List(), op=ast.Mult()):
+            return True
+        case ast.Call(func=ast.Name(id="list" | "deque")):
+            return True
+        case _:
+            return False

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from polylsp.frontends.python.calls import order_of
 from polylsp.frontends.python.iterables import Counted, Given, counted_by
 from polylsp.frontends.python.kinds import INT, UNKNOWN, Array, Instance, Number, Other
 from polylsp.frontends.python.live_ranges import spelled
@@ -23,7 +24,7 @@ from polylsp.frontends.python.lowering_scope import (
     places_in,
     whole,
 )
-from polylsp.frontends.python.places import scalar, stored
+from polylsp.frontends.python.places import named_in, scalar, stored
 from polylsp.frontends.python.scalar_expressions import condition, value
 from polylsp.frontends.python.usage import RANGES, own_nodes
 from polylsp.frontends.python.variables import assign, assign_in_place, bound_names, evaluate
@@ -121,7 +122,10 @@ def _why(context: Context, node: ast.stmt) -> Rejection:
 def refused(context: Context, node: ast.stmt, rejection: Rejection) -> list[Statement]:
     """An unmodelled statement: its loops stay, and the names that it binds have unknown values."""
     site, loops = context.site(node), tuple(_inner(context, node))
-    return [Unsupported(rejection, site, loops, named_in(context, node)), *renewed(context, node)]
+    simple = isinstance(node, (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Assert))
+    order = order_of(context, node) if simple else None
+    reads = named_in(context, node)
+    return [Unsupported(rejection, site, loops, reads, False, simple, order), *renewed(context, node)]
 
 
 def _inner(context: Context, node: ast.stmt) -> Iterator[Loop]:
@@ -148,19 +152,6 @@ def loops_in(statements: Sequence[Statement]) -> Iterator[Loop]:
                 yield from loops
             case _:
                 pass
-
-
-def named_in(context: Context, *nodes: ast.AST) -> frozenset[Variable]:
-    """The variables that are named in code."""
-    names = {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)}
-    found: set[Variable] = set()
-    for name in names:
-        kind = context.kinds.of_name(name)
-        array = stored(context, name) if isinstance(kind, Array) else None
-        variable = scalar(context, name) if isinstance(kind, Number) else None
-        found |= {array.variable} if array is not None else set()
-        found |= {variable} if variable is not None else set()
-    return frozenset(found)
 
 
 def renewed(context: Context, node: ast.AST) -> Iterator[Statement]:
@@ -392,7 +383,7 @@ def _unreported(statement: Statement) -> Statement:
         case Unsupported(rejection):
             loops = tuple(one for one in map(_unreported, statement.loops) if isinstance(one, Loop))
             silent = replace(rejection, code="generic-iterable", advice="")
-            return replace(statement, rejection=silent, loops=loops)
+            return replace(statement, rejection=silent, loops=loops, order=None)
         case _:
             return statement
 

@@ -20,11 +20,11 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a function: its kind, and the flag that it may be left out."""
+    """A parameter of a function: its kind, and the number that it is where it is left out, if it may be."""
 
     name: str
     kind: Kind
-    optional: bool
+    default: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -310,3 +310,16 @@ def _index(
     subscript = convert(found, INT) if number_type(found) == NATURAL else found
     natural = is_natural(subscript, context.counted)
     return Index(subscript, None if natural else lengths(context, array)[dimension], joined)
+
+
+def named_in(context: Context, *nodes: ast.AST) -> frozenset[Variable]:
+    """The variables that are named in code."""
+    names = {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)}
+    found: set[Variable] = set()
+    for name in names:
+        kind = context.kinds.of_name(name)
+        array = stored(context, name) if isinstance(kind, Array) else None
+        variable = scalar(context, name) if isinstance(kind, Number) else None
+        found |= {array.variable} if array is not None else set()
+        found |= {variable} if variable is not None else set()
+    return frozenset(found)

@@ -63,7 +63,7 @@ def instance(leaf: Leaf, values: Sequence[str], words: Words) -> Iterator[str]:
 
 
 def declarations(leaf: Leaf, values: Sequence[str], words: Words) -> Iterator[str]:
-    """Declarations before the statements of a leaf: mentioned counters, and its local variables. Raises
+    """Declarations before the statements of a leaf: counters and local variables that these mention. Raises
     `ShadowedError`."""
     named = {w for line in lines_of(leaf.statements, words) for w in WORD.findall(line)}
     counters = [counter(words.subject, ordinal) for ordinal in leaf.loops]
@@ -72,7 +72,7 @@ def declarations(leaf: Leaf, values: Sequence[str], words: Words) -> Iterator[st
     found = dict(zip((words.names[own.name] for own in counters), values, strict=True))
     for name, value in in_turn((n, v) for n, v in found.items() if n in named and n != v):
         yield f"const {types[name]} {name} = {value};"
-    yield from (f"{declared(own, words)};" for own in leaf.own)
+    yield from (f"{declared(own, words)};" for own in leaf.own if words.names[own.name] in named)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from polylsp.emit.subject import Subject
 from polylsp.frontends.python.definitions import MODULE
 from polylsp.frontends.python.names import Value
 from polylsp.ir.effects import expressions, loops_in, walk
-from polylsp.ir.program import Binary, Call, Constant, Expr, Floating, subexpressions
+from polylsp.ir.program import Assign, Binary, Call, Constant, Expr, Floating, Statement, subexpressions
 from polylsp.model.action import Answer, Declined, Edited, Replacement
 from polylsp.model.facts import is_governed
 from polylsp.targets.gpu.cuda import made_of
@@ -72,17 +72,17 @@ class Made:
     replacements: tuple[Replacement, ...]
 
 
-def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
+def edit(subject: Subject, ordinal: int, settings: Settings, conditions: Sequence[str] = ()) -> Answer:
     """Kernels for the nest around a loop; for all nests of the function (0), where those that follow one
-    another share the memory on the device."""
+    another share the memory on the device. They run where the `conditions` hold."""
     source = _source(subject)
     if isinstance(source, Declined):
         return source
     if ordinal == 0:
-        every = made_of(subject, lambda region, taken: _made(source, region, settings, taken))
+        every = made_of(subject, lambda region, taken: _made(source, region, settings, conditions, taken))
         return every if isinstance(every, Declined) else _edited(source, *every)
     region = region_of(subject, ordinal)
-    one = _made(source, region, settings) if isinstance(region, Region) else region
+    one = _made(source, region, settings, conditions) if isinstance(region, Region) else region
     return _edited(source, [one]) if isinstance(one, Made) else one
 
 
@@ -105,7 +105,11 @@ def _source(subject: Subject) -> Source | Declined:
 
 
 def _made(
-    source: Source, region: Region, settings: Settings, taken: frozenset[str] = frozenset()
+    source: Source,
+    region: Region,
+    settings: Settings,
+    conditions: Sequence[str],
+    taken: frozenset[str] = frozenset(),
 ) -> Made | Declined:
     reason = _already(region) or _unplaced(source, region)
     if reason:
@@ -114,11 +118,17 @@ def _made(
     if isinstance(found, Declined):
         return found
     try:
-        known = list(_known(source, region))
+        known = [*_known(source, region), *conditions]
         host = host_of(found, known)
         lines, arguments = helper(host, known, settings)
     except Unwritable as reason:
         return Declined(str(reason))
+    unchecked = _unchecked(source, region, conditions, arguments)
+    if unchecked:
+        return Declined(
+            f"An array statement counts from the end where `{unchecked}` does not hold, which is not known "
+            "before the loops."
+        )
     absent = _absent(lines)
     if absent:
         return Declined(
@@ -126,6 +136,19 @@ def _made(
         )
     returned = [b.name for b in host.returned]
     return Made(found, tuple(lines), tuple(_called(source, region, found.name, arguments, returned)))
+
+
+def _unchecked(source: Source, region: Region, conditions: Sequence[str], arguments: Sequence[str]) -> str:
+    """A condition on names that the loops change, or that their function does not get; empty if none."""
+    changed = {name for each in walk(*region.statements) for name in _assigned(each)}
+    given = {name for each in arguments for name in NAMES.findall(each)} - changed
+    own = source.local - given
+    return next((each for each in conditions if not own.isdisjoint(NAMES.findall(each))), "")
+
+
+def _assigned(statement: Statement) -> Iterator[str]:
+    if isinstance(statement, Assign) and not statement.target.steps:
+        yield statement.target.variable.source_name
 
 
 def _absent(lines: Sequence[str]) -> str:

@@ -46,6 +46,9 @@ def region_of(subject: Subject, ordinal: int) -> Region | Declined:
         return Declined(f"The loop `{facts.iterator or facts.kind}` has no affine model: {_hint(facts)}.")
     outer = next(each for each in (*subject.around(ordinal), facts) if subject.nest(each.ordinal) is not None)
     found = _block_of(subject.function.body, outer.ordinal)
+    if not found:
+        line = subject.line_number(outer.site)
+        return Declined(f"The loop in line {line} stands in a statement that is not analysed.")
     around = tuple(each.ordinal for each in subject.around(outer.ordinal))
     return region_at(subject, found, around)
 

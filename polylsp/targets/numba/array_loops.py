@@ -1,261 +1,22 @@
-"""Array statements as loops over elements, and arrays local to an iteration, for Numba.
+"""Array statements that Numba runs in parallel, and arrays local to an iteration.
 
-`b[1:-1] = a[:-2] + a[2:]` stores `a[i - 1] + a[i + 1]` to `b[i]`. Statements without such a loop
-(products, sums over an axis, masks) stay as they are. Arrays that each iteration fills anew are
-created in the loop: Numba then privatises them.
+Arrays that each iteration fills anew are created in the loop: Numba then privatises them.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from polylsp.core.text import Span, newline
 from polylsp.frontends.python.kinds import Number
-from polylsp.frontends.python.syntax import constant
 from polylsp.ir.effects import loops_in
-from polylsp.ir.program import Array, Pointer, Type
+from polylsp.ir.program import Array, Pointer
 from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Answer, Declined, Edited, Replacement
 from polylsp.targets.numba.numba_subset import ELEMENTWISE
 from polylsp.targets.numba.python_loops import LoopText, Source, loop_text
-
-# --------------------------------------------------------------------------------------------------
-# Array statements as the loops that they stand for: `b[1:-1] = a[:-2] + a[2:]` stores `a[i - 1] +
-# a[i + 1]` to `b[i]`. Statements without such a loop (products, sums over an axis, masks) are left
-# as they are.
-# --------------------------------------------------------------------------------------------------
-
-
-class _Other(Exception):
-    """A statement that is none over single elements."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spelled:
-    """An array statement over single elements: the `headers` of its loops, outermost first, their body, the
-    subscripts with which each array is named in it, which array it `stores` to, and pairs of lengths
-    (`equal`) that it takes for the same."""
-
-    headers: tuple[str, ...]
-    statement: str
-    named: Mapping[str, frozenset[str]]
-    stores: str
-    equal: tuple[tuple[str, str], ...]
-
-
-def spelled(source: Source, node: ast.stmt, counters: Sequence[str]) -> Spelled | None:
-    """The loops for one statement; `None` where it is no array statement, or there are none for it."""
-    if isinstance(node, ast.Assign) and len(node.targets) == 1:
-        target, sign = node.targets[0], "="
-    elif isinstance(node, ast.AugAssign) and type(node.op) in _SIGNS:
-        target, sign = node.target, f"{_SIGNS[type(node.op)]}="
-    else:
-        return None
-    if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name):
-        return None
-    try:
-        writer = _Writer(source, target.value.id, tuple(_ranges(source, target)), tuple(counters))
-        headers = tuple(writer.headers())
-        stored = writer.element(target, target.value.id)
-        text = f"{ast.unparse(stored)} {sign} {ast.unparse(writer.written(node.value))}"
-    except _Other:
-        return None
-    if not all(_is_apart(stored, each, counters) for each in writer.named[target.value.id]):
-        return (
-            None  # an iteration reads what another one stores: the statement reads all before it stores any
-        )
-    return Spelled(headers, text, _frozen(writer.named), target.value.id, tuple(dict.fromkeys(writer.equal)))
-
-
-def _is_apart(stored: ast.Subscript, read: str, counters: Sequence[str]) -> bool:
-    """True if an element that an iteration reads is stored by no other: its subscripts with counters are
-    those of the stored one (`a[i, k - 1]` beside `a[i, k]`)."""
-    own, other = _indices(stored.slice), _indices(ast.parse(read, mode="eval").body)
-    pairs = zip(own, other, strict=True)
-    return all(ast.dump(a) == ast.dump(b) for a, b in pairs if _counts(a, counters) or _counts(b, counters))
-
-
-def _indices(node: ast.expr) -> list[ast.expr]:
-    return node.elts if isinstance(node, ast.Tuple) else [node]
-
-
-def _counts(node: ast.expr, counters: Sequence[str]) -> bool:
-    return any(isinstance(one, ast.Name) and one.id in counters for one in ast.walk(node))
-
-
-_OPERATIONS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)
-_SIGNS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
-
-
-def _frozen(named: Mapping[str, set[str]]) -> dict[str, frozenset[str]]:
-    return {name: frozenset(texts) for name, texts in named.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class _Range:
-    """A dimension that is stored to: its first index, and the one that is not reached; each a number that
-    counts from the front or from the `end` (`a.shape[0]`)."""
-
-    first: _Bound
-    last: _Bound
-    end: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Bound:
-    """`base` and a number more."""
-
-    base: str
-    more: int
-
-    def text(self, more: int = 0) -> str:
-        """As Python."""
-        number = self.more + more
-        if not self.base:
-            return str(number)
-        return f"{self.base} {'+' if number > 0 else '-'} {abs(number)}" if number else self.base
-
-
-def _ranges(source: Source, target: ast.Subscript) -> Iterator[_Range]:
-    assert isinstance(target.value, ast.Name)
-    for at, each in enumerate(_subscripts(source, target)):
-        if isinstance(each, ast.Slice):
-            yield _Range(*_bounds(each, target.value.id, at), f"{target.value.id}.shape[{at}]")
-
-
-def _subscripts(source: Source, node: ast.Subscript) -> list[ast.expr]:
-    """The subscripts of all dimensions of an array; whole ones where none are written."""
-    assert isinstance(node.value, ast.Name)
-    found = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
-    rank = _rank(source, node.value.id)
-    if any(not _is_plain(each) for each in found) or len(found) > rank:
-        raise _Other
-    return [*found, *(ast.Slice() for _ in range(rank - len(found)))]
-
-
-def _is_plain(node: ast.expr) -> bool:
-    """True if a subscript is a slice without a step, or one index: a number, a name, a sum."""
-    if isinstance(node, ast.Slice):
-        return node.step is None or constant(node.step) == 1
-    return constant(node) is not None or isinstance(node, (ast.Name, ast.BinOp))
-
-
-def _bounds(node: ast.Slice, array: str, at: int) -> tuple[_Bound, _Bound]:
-    end = f"{array}.shape[{at}]"
-    return _bound(node.lower, end, _Bound("", 0)), _bound(node.upper, end, _Bound(end, 0))
-
-
-def _bound(node: ast.expr | None, end: str, absent: _Bound) -> _Bound:
-    if node is None:
-        return absent
-    number = constant(node)
-    if number is None:
-        # A name may be negative, and then counts from the end.
-        raise _Other
-    return _Bound(end if number < 0 else "", number)
-
-
-def _rank(source: Source, name: str) -> int:
-    """Number of dimensions of an array; raises for any other name."""
-    found = [v for v in source.subject.variables if v.source_name == name]
-    if len(found) != 1 or not isinstance(found[0].type, (Array, Pointer)):
-        raise _Other
-    return _depth(found[0].type)
-
-
-def _depth(of_type: Type) -> int:
-    match of_type:
-        case Array(element=element):
-            return 1 + _depth(element)
-        case Pointer(to=to):
-            return 1 + _depth(to)
-        case _:
-            return 0
-
-
-@dataclass
-class _Writer:
-    source: Source
-    array: str
-    ranges: tuple[_Range, ...]
-    counters: tuple[str, ...]
-    named: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
-    equal: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-
-    def headers(self) -> Iterator[str]:
-        """The loops over the target."""
-        if not self.ranges or len(self.ranges) > len(self.counters):
-            raise _Other
-        for counter, each in zip(self.counters, self.ranges, strict=False):
-            first, last = each.first.text(), each.last.text()
-            yield (
-                f"for {counter} in range({last}):"
-                if first == "0"
-                else f"for {counter} in range({first}, {last}):"
-            )
-
-    def written(self, node: ast.expr) -> ast.expr:
-        """An expression for one element."""
-        match node:
-            case ast.Constant(value=bool() | int() | float()):
-                return node
-            case ast.Name(id=name) if self._is_number(name):
-                return node
-            case ast.Name(id=name):
-                whole = ast.Subscript(node, ast.Tuple([ast.Slice() for _ in range(_rank(self.source, name))]))
-                return self.element(whole, name)
-            case ast.Subscript(value=ast.Name(id=name)):
-                return self.element(node, name)
-            case ast.UnaryOp(op=ast.USub() | ast.UAdd() as operation, operand=operand):
-                return ast.UnaryOp(operation, self.written(operand))
-            case ast.BinOp(left=left, op=operation, right=right) if type(operation) in _OPERATIONS:
-                return ast.BinOp(self.written(left), operation, self.written(right))
-            case ast.Call(func=function, args=arguments, keywords=[]) if self._is_elementwise(function):
-                return ast.Call(function, [self.written(each) for each in arguments], [])
-            case _:
-                raise _Other
-
-    def _is_number(self, name: str) -> bool:
-        found = [v for v in self.source.subject.variables if v.source_name == name]
-        return not any(isinstance(v.type, (Array, Pointer)) for v in found) and (
-            bool(found) or name not in self.source.local
-        )
-
-    def _is_elementwise(self, function: ast.expr) -> bool:
-        root, _, name = self.source.path(function).rpartition(".")
-        return root == "numpy" and name in ELEMENTWISE
-
-    def element(self, node: ast.Subscript, name: str) -> ast.Subscript:
-        """The element of a part of an array that an iteration is about."""
-        subscripts = _subscripts(self.source, node)
-        count = sum(isinstance(each, ast.Slice) for each in subscripts)
-        if count > len(self.ranges):
-            raise _Other
-        running = iter(range(len(self.ranges) - count, len(self.ranges)))
-        made = [
-            self._index(each, next(running), name, at) if isinstance(each, ast.Slice) else each
-            for at, each in enumerate(subscripts)
-        ]
-        index = made[0] if len(made) == 1 else ast.Tuple(made)
-        found = ast.Subscript(ast.Name(name), index)
-        self.named.setdefault(name, set()).add(ast.unparse(index))
-        return found
-
-    def _index(self, node: ast.Slice, number: int, name: str, at: int) -> ast.expr:
-        """The index for an iteration: slices that begin at the front are as far apart as their firsts."""
-        own = self.ranges[number]
-        first, last = _bounds(node, name, at)
-        as_long = last.more - first.more == own.last.more - own.first.more
-        if first.base or own.first.base or bool(own.last.base) != bool(last.base) or not as_long:
-            raise _Other
-        if last.base and last.base != own.end:
-            self.equal.append((last.base, own.end))
-        shift = first.more - own.first.more
-        counter = self.counters[number] if number < len(self.counters) else ""
-        return ast.parse(_Bound(counter, shift).text(), mode="eval").body
-
 
 # --------------------------------------------------------------------------------------------------
 # Array statements of a function that Numba is to run in parallel: it does so with them as well.
@@ -339,7 +100,10 @@ def is_new(source: Source, name: str) -> bool:
 
 
 _CREATORS = frozenset(
-    (*(f"{name}{like}" for name in ("empty", "zeros", "ones", "full") for like in ("", "_like")), "copy")
+    (
+        *(f"{name}{like}" for name in ("empty", "zeros", "ones", "full") for like in ("", "_like")),
+        *("copy", "eye", "identity", "arange", "linspace"),
+    )
 )
 
 
@@ -413,6 +177,10 @@ def _is_in_step(source: Source, read: ast.expr, target: ast.expr) -> bool:
         else isinstance(source.kinds.of(a), Number) and isinstance(source.kinds.of(b), Number)
         for a, b in zip(own, other, strict=True)
     )
+
+
+def _indices(node: ast.expr) -> list[ast.expr]:
+    return node.elts if isinstance(node, ast.Tuple) else [node]
 
 
 # --------------------------------------------------------------------------------------------------

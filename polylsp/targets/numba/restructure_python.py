@@ -26,9 +26,9 @@ from polylsp.model.facts import LoopFacts, is_governed, parallel_roots
 from polylsp.schedule.array_renaming import formers_of
 from polylsp.schedule.chain import fresh_name, unstable
 from polylsp.schedule.statement_leaves import Leaf, leaves_of, refusal, violated
-from polylsp.targets.directives.rewriting import Edit, differences
+from polylsp.targets.directives.rewriting import differences
 from polylsp.targets.numba import prange
-from polylsp.targets.numba.array_loops import Spelled, created_inside, is_new, spelled
+from polylsp.targets.numba.array_loops import created_inside, is_new
 from polylsp.targets.numba.numba_subset import compiled_forms, element_of
 from polylsp.targets.numba.python_loops import (
     Block,
@@ -45,6 +45,8 @@ from polylsp.targets.numba.python_loops import (
     written,
 )
 from polylsp.targets.numba.reordering import interchanged, skewed
+from polylsp.targets.numba.slice_bounds import Affine, strongest
+from polylsp.targets.numba.statement_loops import Names, Spelled, spelled
 from polylsp.transforms.accumulate import Accumulator, accumulators, doubt
 from polylsp.transforms.distribute import Group, carries, dates_of, loops_of
 from polylsp.transforms.splitting import passes
@@ -152,11 +154,17 @@ Run = list[tuple[ast.stmt, Spelled]]
 """Array statements that follow each other, and can share their loops."""
 
 
-def spelled_first(subject: Subject, ordinal: int, settings: Settings, edit: Edit, again: Again) -> Answer:
+GuardedEdit = Callable[[Subject, int, Settings, Sequence[str]], Answer]
+"""Edit of a loop that runs other code in its place where subscripts are in range and conditions hold."""
+
+
+def spelled_first(
+    subject: Subject, ordinal: int, settings: Settings, edit: GuardedEdit, again: Again
+) -> Answer:
     """Edit of a loop (of all loops of the function for 0), which only inserts text; where there is none, that
     of the text in which the array statements of the nest are loops. Its code runs in place of these
     statements, which stay for when it cannot."""
-    found = edit(subject, ordinal, settings)
+    found = edit(subject, ordinal, settings, ())
     source = source_of(subject, for_numba=False) if isinstance(found, Declined) else found
     if not isinstance(source, Source):
         return found
@@ -169,16 +177,21 @@ def spelled_first(subject: Subject, ordinal: int, settings: Settings, edit: Edit
     return found
 
 
-def _with_loops(source: Source, root: int, settings: Settings, edit: Edit, again: Again) -> Answer | None:
+def _with_loops(
+    source: Source, root: int, settings: Settings, edit: GuardedEdit, again: Again
+) -> Answer | None:
     """Edit of a loop after its array statements are written as loops."""
-    first = spelled_out(source, root)
+    first = spelled_out(source, root, products=True)
     before = source.subject.text
     now = again(applied(before, first.replacements)) if isinstance(first, Edited) else None
-    answer = edit(now, root, settings) if now is not None else None
-    if now is None or not isinstance(answer, Edited) or not isinstance(first, Edited):
+    if now is None or not isinstance(first, Edited):
+        return None
+    answer = edit(now, root, settings, [each.guard for each in first.assumptions if each.guard])
+    if not isinstance(answer, Edited):
         return answer
     whole = tuple(_on_statements(before, first.replacements, answer.replacements))
-    assumed = tuple(dict.fromkeys((*first.assumptions, *answer.assumptions)))
+    stated = [each for each in first.assumptions if each.kind != "in-bounds"]
+    assumed = tuple(dict.fromkeys((*stated, *answer.assumptions)))
     return replace(answer, replacements=whole, assumptions=assumed)
 
 
@@ -211,30 +224,36 @@ def _on_statements(
             at += len(line) + 1
 
 
-def spelled_out(source: Source, ordinal: int) -> Answer:
-    """The array statements in loop `ordinal` (in the function for 0) as loops."""
+def spelled_out(source: Source, ordinal: int, *, products: bool = False) -> Answer:
+    """The array statements in loop `ordinal` (in the function for 0) as loops; with `products`, products of
+    matrices too, which a library computes faster on a CPU."""
     node = source.loop(source.subject.known(ordinal)) if ordinal else source.definition
     if node is None:
         return Declined("This loop is not one `for` over a `range`.")
     edits: list[Replacement] = []
     assumed: dict[Assumption, None] = {}
-    for run in _runs(source, node):
+    bounds: dict[Affine, Assumption] = {}
+    for run in _runs(source, node, products):
         span = lines_of(source, [one for one, _ in run])
         made = _assumptions(source, [each for _, each in run])
         if span is not None and made is not None:
             edits.append(_edit(source, run, span))
             assumed |= dict.fromkeys(made)
+            bounds |= {form: each for _, one in run for form, each in one.assumed.items()}
+    for group in (True, False):
+        same = [form for form, each in bounds.items() if bool(each.guard) is group]
+        assumed |= dict.fromkeys(bounds[form] for form in strongest(same))
     if not edits:
         return Declined("There is no array statement in this loop that is one over single elements.")
     return Edited(tuple(edits), tuple(assumed), ("Array statements are written as loops over elements.",))
 
 
-def _runs(source: Source, root: ast.For | ast.FunctionDef) -> Iterator[Run]:
-    counters = _counters(source)
+def _runs(source: Source, root: ast.For | ast.FunctionDef, products: bool) -> Iterator[Run]:
+    names = _names(source)
     for body in _bodies(root):
         run: Run = []
         for node in body:
-            found = spelled(source, node, counters)
+            found = spelled(source, node, names, products=products)
             if run and (found is None or not _may_share(source, run, node, found)):
                 yield run
                 run = []
@@ -244,8 +263,10 @@ def _runs(source: Source, root: ast.For | ast.FunctionDef) -> Iterator[Run]:
             yield run
 
 
-def _counters(source: Source) -> tuple[str, ...]:
-    return tuple(fresh(source, short, f"{short}{short}") for short in "ijk")
+def _names(source: Source) -> Names:
+    """Names that the function does not use."""
+    counters = tuple(fresh(source, short, f"{short}{short}") for short in "ijklm")
+    return Names(counters, tuple(fresh(source, short, f"{short}_sum") for short in ("total", "other_total")))
 
 
 def _bodies(root: ast.For | ast.FunctionDef) -> Iterator[list[ast.stmt]]:
@@ -277,14 +298,14 @@ def _alike(headers: Sequence[str], same: Sequence[tuple[str, str]]) -> list[str]
 
 
 def _fits(one: Spelled, other: Spelled) -> bool:
-    stored = {one.stores, other.stores}
+    stored = one.stores | other.stores
     return all(len(one.named.get(x, frozenset()) | other.named.get(x, frozenset())) < 2 for x in stored)
 
 
 def _edit(source: Source, run: Run, span: Span) -> Replacement:
     remark = source.subject.text[source.span(run[-1][0]).end : span.end].strip()
-    *first, last = (each.statement for _, each in run)
-    piece: tuple[Piece, ...] = (*first, f"{last}  {remark}".rstrip())
+    lines = [line for _, each in run for line in (*each.before, each.statement)]
+    piece: tuple[Piece, ...] = (*lines[:-1], f"{lines[-1]}  {remark}".rstrip())
     for header in reversed(run[0][1].headers):
         piece = (Block(header, piece),)
     indentation = source.subject.indentation(source.span(run[0][0]).start)
@@ -298,7 +319,7 @@ def _assumptions(source: Source, run: Sequence[Spelled]) -> list[Assumption] | N
         for each in run
         for pair in dict.fromkeys((min(two), max(two)) for two in each.equal)
     ]
-    stored = {each.stores for each in run}
+    stored = {array for each in run for array in each.stores}
     names = dict.fromkeys(name for each in run for name in each.named)
     given = {parameter.source_name for parameter in source.subject.function.parameters}
     for one, other in combinations(names, 2):
