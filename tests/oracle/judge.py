@@ -32,16 +32,16 @@ def judge(found: Evidence, claims: list[Claim], exact: bool = False) -> list[Ref
                 refutations += missed(found, claim) if exact and not texts else []
                 refutations += _former(found, claim)
             case _:
-                if exact and not _never_runs_twice(found, claim):
+                if exact and not _has_no_conflict(found, claim):
                     refutations += [_refutation(claim, "undecided", ": ".join(claim.rejection))]
     return refutations
 
 
-def _never_runs_twice(found: Evidence, claim: Claim) -> bool:
-    """A second iteration is said to leave an array, and no run that is defined has one."""
+def _has_no_conflict(found: Evidence, claim: Claim) -> bool:
+    """True if an access is said to leave its array, and no run that is defined has a conflict."""
     key = (claim.function, claim.ordinal)
     return claim.rejection[0] == "out-of-bounds" and not any(
-        len(record.starts) > 1 for run in found.runs for record in run.records[key]
+        found.conflicts(run).get(key) for run in found.runs
     )
 
 
@@ -58,9 +58,11 @@ def _unclaimed(found: Evidence, claims: list[Claim]) -> Iterator[Refutation]:
 
 
 def _former(found: Evidence, claim: Claim) -> Iterator[Refutation]:
-    """Runs in which a loop needs what it has written to an array that it is said to need a copy of."""
+    """Runs in which a loop needs what it has written to an array that it is said to need a copy of. That
+    rests on arrays that are apart and on rows that are not left, as a loop that is parallel does."""
     key = (claim.function, claim.ordinal)
-    for run in found.runs if claim.former else ():
+    plain = (r for r in found.runs if not (r.inputs.aliases or r.outside_rows or r.rows_walked))
+    for run in plain if claim.former else ():
         slots = {
             slot
             for record in run.records[key]
