@@ -117,10 +117,9 @@ def test_where_isl_gives_up_another_strategy_is_asked(
 
     monkeypatch.setattr(alternatives, "computed", giving_up)
     found = answered(PRODUCT, Ask("cuda", "f", 0, 1), USUAL)
-    if strategies == 1:
-        assert isinstance(found, Edited)
-    else:
-        assert found == Declined("isl's scheduler finds no order of these loops for a GPU.")
+    assert isinstance(found, Edited)
+    # After three strategies the source's own order is left.
+    assert (len(asked_for) > 2 * strategies) == (strategies == 1)
 
 
 def test_the_limit_holds_for_who_asks_by_name() -> None:
