@@ -19,4 +19,4 @@ PROGRAMS = drawn(9)
 def test_every_verdict_and_edit_keeps_what_a_program_prints(group: str) -> None:
     harvest = batch(group, 1, 0, PROGRAMS, "few", 3)
     assert not harvest.failures, harvest.failures[0].report()
-    assert harvest.edits
+    assert harvest.edits or harvest.reordered

@@ -38,11 +38,13 @@ def judge(found: Evidence, claims: list[Claim], exact: bool = False) -> list[Ref
 
 
 def _has_no_conflict(found: Evidence, claim: Claim) -> bool:
-    """True if an access is said to leave its array, and no run that is defined has a conflict."""
+    """True if an access is said to leave its array, and no run that is defined has a second iteration, or
+    none has a conflict on elements of arrays."""
+    if claim.rejection[0] != "out-of-bounds":
+        return False
     key = (claim.function, claim.ordinal)
-    return claim.rejection[0] == "out-of-bounds" and not any(
-        found.conflicts(run).get(key) for run in found.runs
-    )
+    several = (run for run in found.runs if any(len(record.starts) > 1 for record in run.records[key]))
+    return not any(pair.source.key for run in several for pair in found.conflicts(run).get(key, ()))
 
 
 def _refutation(claim: Claim, rule: str, text: str) -> Refutation:
