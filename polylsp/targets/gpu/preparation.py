@@ -46,16 +46,20 @@ from polylsp.targets.gpu.members import with_members
 def _hoisted(subject: Subject, ordinal: int) -> tuple[Replacement, ...]:
     """Replacements that put pointers of structures, and numbers there that the nest leaves as they are, into
     local variables before a nest and use these in it; none where there are no such pointers, or the text does
-    not say them plainly."""
+    not say them plainly. That a nest leaves numbers as they are, also by other names, rests on the verdicts
+    of its loops."""
     outer = (*subject.around(ordinal), subject.known(ordinal))[0]
     seen = with_members(subject)
     if not takes_a_declaration(subject, stretch_of(subject, outer)):
         return ()
     changed = effects(seen.loop(outer.ordinal)).scalars
+    roots = parallel_roots(subject.facts, ordinal)
+    is_parallel = bool(roots) and all(isinstance(root.verdict, Parallel) for root in roots)
     pointers = {
         v.source_name: seen.members[v.source_name].text
         for v in seen.variables
-        if v.source_name in seen.members and (_is_led(v) or (_is_number(v) and v.name not in changed))
+        if v.source_name in seen.members
+        and (_is_led(v) or (is_parallel and _is_number(v) and v.name not in changed))
     }
     found: dict[str, str] = {}
     replaced: list[Replacement] = []
