@@ -140,6 +140,7 @@ def _classify(
         live = scalars.live(memory.variable.name)
         if not live or last_iteration_writes_all(conflicts, memory, ordinal):
             unreachable = _unreachable(conflicts, memory, accesses, ordinal, scalars)
+            unreachable = unreachable or (_part_of_copy(memory, accesses[0].site) if live else None)
             if unreachable is not None:
                 found.unreachable.append(unreachable)
             else:
@@ -316,6 +317,18 @@ def _unreachable(
     return Rejection(
         "may-alias", site, text, f"use a variable whose address is not taken instead of `{name}`"
     )
+
+
+def _part_of_copy(memory: Memory, site: Site) -> Rejection | None:
+    """Reason why the last copy of a variable does not have its value after the loop, if the memory is a
+    member of it: others need not be set."""
+    if memory.own_subscripts == len(memory.shape) or memory.pointer is not None or memory.follows_pointers:
+        return None
+    name = memory.variable.source_name
+    text = (
+        f"`{name}` is needed after the loop, and the last copy of it may lack other members"
+    )
+    return Rejection("data-dependent-value", site, text, f"use a variable of its own for `{memory.path}`")
 
 
 def _beyond_copy(name: str, reached: ByCallee | ByAddress, site: Site) -> Rejection:

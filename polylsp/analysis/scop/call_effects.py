@@ -175,17 +175,14 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
                 _overwrite(start.base.variable, _pointer(call, access), call, scope, region)
             if access.kind == "read":
                 object_to_pointer_seen(path, call.site, scope)
-            path, elements = _in_variable(path, access, call), None
-            always = not isl.Map(access.region).involves_dims(isl.dim_type.in_, 0, len(known))
-            exact = exact and "[]" not in path.shape and always
-        elif _is_sole(start):
-            inside = _in_object(path, len(start.steps) - 1, access, call)
+        if _is_sole(start) or (_is_own_storage(start) and not start.steps):
+            inside = _in_object(path, start, access, call)
             if isinstance(inside, Opaque):
                 scope.object_to(inside)
                 continue
+            behind = inside.shape[max(len(start.steps) - 1, 0) :]
             always = not isl.Map(access.region).involves_dims(isl.dim_type.in_, 0, len(known))
-            exact = exact and "[]" not in access.shape[len(access.way) + 1 :] and always
-            path, elements = inside, None
+            path, elements, exact = inside, None, exact and "[]" not in behind and always
         text = spell(_pointer(call, access)) if access.parameter >= 0 else access.variable.source_name
         site = call.arguments[access.parameter].site if access.parameter >= 0 else call.site
         made = RawAccess(
@@ -251,24 +248,19 @@ def _single(path: Path, subscript: Expr, call: Call, summary: Summary, scope: Sc
     return replace(path, steps=(*path.steps[:-1], At(first.index + value)))
 
 
-def _in_variable(path: Path, access: SummaryAccess, call: Call) -> Path:
-    """The path from a variable that is no array: without the subscript of the pointer to it, and with any
-    element of arrays that are its members."""
-    steps = path.steps if access.parameter < 0 else path.steps[1:]
-    every = At(anything(call.site))
-    return replace(path, steps=tuple(every if isinstance(s, At) else s for s in steps))
-
-
-def _in_object(path: Path, number: int, access: SummaryAccess, call: Call) -> Path | Opaque:
-    """The path from a pointer to one object, whose step has this number: without that step, and with any
-    element of arrays that the object holds. Unknown where the callee goes beyond the object."""
-    first = isl.Map(access.region).range().plain_get_val_if_fixed(isl.dim_type.set, 0)
-    inside = not first.is_nan() and first.is_zero() and path.steps[number] == At(ZERO)
-    if access.subscript is not None or not inside:
-        return beyond_object(call.site, None)
+def _in_object(path: Path, start: PointerValue, access: SummaryAccess, call: Call) -> Path | Opaque:
+    """The path into one object, a variable that the callee names or the target of a pointer, from that
+    pointer: without its step, and with any element of arrays that the object holds. Unknown where the callee
+    goes beyond a member, to others; beyond a variable there is nothing that the nest names."""
+    number = len(start.steps) - 1
+    if number > 0:
+        first = isl.Map(access.region).range().plain_get_val_if_fixed(isl.dim_type.set, 0)
+        inside = not first.is_nan() and first.is_zero() and path.steps[number] == At(ZERO)
+        if access.subscript is not None or not inside:
+            return beyond_object(call.site, None)
     every = At(anything(call.site))
     behind = tuple(every if isinstance(s, At) else s for s in path.steps[number + 1 :])
-    return replace(path, steps=(*path.steps[:number], *behind))
+    return replace(path, steps=(*path.steps[: max(number, 0)], *behind))
 
 
 def _is_sole(start: PointerValue) -> bool:
@@ -327,7 +319,7 @@ def _read_through(call: Call, scope: Scope) -> Iterator[RawAccess | Opaque]:
         if isinstance(start, Opaque):
             yield start
             continue
-        every = () if _is_own_storage(start) or _is_sole(start) else (At(anything(argument.site)),)
+        every = () if _is_sole(start) else (At(anything(argument.site)),)
         steps = (*start.steps[:-1], *every)
         path = Path(start.base, steps, start.followed, taken=start.taken, loaded=bool(start.followed))
         made = RawAccess(

@@ -114,8 +114,6 @@ def resolve(place: Place, scope: Scope, value_of: ValueOf) -> Path | Opaque:
                 loaded = True
             steps.append(At(index))
         of_type = element_of(of_type)
-    if is_scalar_storage(base) and steps and steps[0] == At(ZERO):
-        del steps[0]
     taken = None if pointer is None else pointer.taken
     recast = pointer is not None and pointer.recast
     return Path(base, tuple(steps), frozenset(followed), loose, taken, loaded, recast)

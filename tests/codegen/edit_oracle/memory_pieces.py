@@ -426,7 +426,20 @@ def members(w: Writer) -> None:
         ([f"{a}[i] = {get}(&{place}.in);", f"{s}[i].in.b = {b}[i];"], SEQUENTIAL),
         ([f"{a}[i] = {get}(&{s}[i].in);", f"{s}[i].in.b = {b}[i];"], PARALLEL),
     )
-    if any(through in line for line in body) and within not in body:
+    if w.chance(30):
+        # A variable of its own: functions get the addresses of its members.
+        g, put_one = w.local("g"), w.name("set")
+        w.top.append(f"static void {put_one}({kind} *p, {kind} v) {{ *p = v; }}")
+        w.head.append(f"{w.pick('', 'static ')}struct {tag} {g} = {{ 1, 2, {{ 3, 4 }}, {{ 5, 6, 7 }} }};")
+        set_member = f"{put_one}(&{g}.{field}, {b}[i]);"
+        body, mark = w.pick(
+            ([f"{a}[i] = {g}.{field};", set_member], SEQUENTIAL),
+            ([set_member, f"{a}[i] = {g}.{field};"], OPEN),
+            ([set_member, f"{a}[i] = {g}.{other};"], OPEN),
+            ([f"{a}[i] = {get}(&{g}.in);", f"{g}.in.b = {b}[i];"], SEQUENTIAL),
+            ([f"{put}(&{g}.in, {b}[i]);", f"{a}[i] = {g}.in.b;"], OPEN),
+        )
+    elif any(through in line for line in body) and within not in body:
         w.head.append(declared.format(place))
     w.code += w.loop(w.mixed(body), mark, "0" if place.startswith("(") else "2")
 
