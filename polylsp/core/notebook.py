@@ -49,7 +49,7 @@ class NotebookSource(Source):
     )
 
     def at(self, cell: Cell) -> NotebookSource:
-        """Source in which positions are told from the view of one cell."""
+        """Source that names lines as seen from one cell: those of other cells with the cell."""
         if cell.index not in self._views:
             self._views[cell.index] = view = replace(self, home=cell)
             view.__dict__["line_starts"] = self.line_starts

@@ -35,10 +35,12 @@ from polylsp.model.action import (
     TransformName,
 )
 from polylsp.model.facts import (
+    CHECKED_WHEN_RUN,
     Feasibility,
     LoopFacts,
     Possible,
     Refused,
+    assumed,
     is_governed,
     lines_moved,
     parallel_roots,
@@ -418,23 +420,13 @@ def _operations(trials: Trials) -> Iterator[tuple[int, int]]:
 
 def _assumed(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
     """Edits that make an assumption true, or check it."""
-    if _no_overlap(loop) and trials.succeeds("restrict", loop.ordinal, loop.ordinal):
+    if assumed(loop, "no-overlap") and trials.succeeds("restrict", loop.ordinal, loop.ordinal):
         yield Possible("restrict", loop.ordinal, (loop.ordinal,))
     roots = _roots(trials, loop)
     chosen = tuple(root.ordinal for root in roots)
-    if len(roots) == 1 and _checkable(roots[0]) and trials.succeeds("overlap-check", loop.ordinal, chosen):
+    is_checked = len(roots) == 1 and bool(assumed(roots[0], *CHECKED_WHEN_RUN))
+    if is_checked and trials.succeeds("overlap-check", loop.ordinal, chosen):
         yield Possible("overlap-check", loop.ordinal, chosen)
-
-
-def _no_overlap(loop: LoopFacts) -> bool:
-    verdict = loop.verdict
-    return isinstance(verdict, Parallel) and any(each.kind == "no-overlap" for each in verdict.assumptions)
-
-
-def _checkable(loop: LoopFacts) -> bool:
-    verdict = loop.verdict
-    kinds = ("no-overlap", "distinct-values")
-    return isinstance(verdict, Parallel) and any(each.kind in kinds for each in verdict.assumptions)
 
 
 # --- Orders ------------------------------------------------------------------------------

@@ -8,9 +8,16 @@ from typing import Literal
 from polylsp.core.text import Source
 from polylsp.ide import wording
 from polylsp.ide.lookup import nest_of
-from polylsp.ir.verdict import Assumption, Parallel, Sequential
+from polylsp.ir.verdict import Parallel, Sequential
 from polylsp.model.action import ActionName
-from polylsp.model.facts import LoopFacts, PlacedFunction, Possible, is_governed
+from polylsp.model.facts import (
+    CHECKED_WHEN_RUN,
+    LoopFacts,
+    PlacedFunction,
+    Possible,
+    assumed,
+    is_governed,
+)
 
 _OVERLAP = ("needs-restrict", "needs-assumption")
 
@@ -82,12 +89,11 @@ def _told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Pos
         case "copy":
             return Told(_from_copies(loop), codes=("sequential-loop",))
         case "restrict":
-            title = f"Promise with `restrict` that {wording.assumption_words(no_overlap(loop))}"
+            title = f"Promise with `restrict` that {wording.assumption_words(assumed(loop, 'no-overlap'))}"
             return Told(title, "quickfix", _OVERLAP, conditional=True)
         case "overlap-check":
-            checked = [*no_overlap(loops[0]), *distinct_values(loops[0])]
-            apart = wording.assumption_words(checked)
-            title = f"Run {name} in parallel with OpenMP where a check finds that {apart}"
+            checked = wording.assumption_words(assumed(loops[0], *CHECKED_WHEN_RUN))
+            title = f"Run {name} in parallel with OpenMP where a check finds that {checked}"
             return Told(title, "quickfix", _OVERLAP)
         case "simd":
             return Told(f"Vectorise the sum over {name} (reorders additions)")
@@ -115,18 +121,6 @@ def restructuring(placed: PlacedFunction, possible: Possible) -> str:
 def _restructuring(placed: PlacedFunction, possible: Possible) -> str:
     done = wording.listing([word for part, word in _DONE.items() if part in possible.parts])
     return f"Restructure the loops of `{placed.answer.facts.name}` for speed: {done}"
-
-
-def no_overlap(loop: LoopFacts) -> tuple[Assumption, ...]:
-    """The assumptions of a loop's verdict about arrays that are apart."""
-    found = loop.verdict.assumptions if isinstance(loop.verdict, Parallel) else ()
-    return tuple(each for each in found if each.kind == "no-overlap")
-
-
-def distinct_values(loop: LoopFacts) -> tuple[Assumption, ...]:
-    """The assumptions of a loop's verdict about index arrays without repeated values."""
-    found = loop.verdict.assumptions if isinstance(loop.verdict, Parallel) else ()
-    return tuple(each for each in found if each.kind == "distinct-values")
 
 
 def _interchange(placed: PlacedFunction, loop: LoopFacts, names: str) -> Told:

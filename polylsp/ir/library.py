@@ -187,6 +187,19 @@ def order_of(function: str) -> Ordered | None:
     return Ordered() if name in _SEQUENCES or _MESSAGES.fullmatch(name) is not None else None
 
 
+_PYTHON_PRINTING = ("sys.stdout.", "sys.stderr.", "logging.")
+_PYTHON_STATEFUL = ("numpy.random.", "random.", "matplotlib.pyplot.")
+_PYTHON_STATELESS = frozenset(("seed", "default_rng", "RandomState", "Generator", "SeedSequence", "Random"))
+
+
+def python_order_of(path: str) -> Ordered | None:
+    """Order in which any two calls of a function of a Python module have to run, as `order_of`."""
+    if path.startswith(_PYTHON_PRINTING):
+        return Ordered(prints=True)
+    is_stateful = path.startswith(_PYTHON_STATEFUL) and path.rpartition(".")[2] not in _PYTHON_STATELESS
+    return Ordered() if is_stateful else None
+
+
 def call_obstacle(function: str) -> Obstacle | None:
     """Reason why a call of a C library function orders iterations; `None` if the function has no such
     effect."""

@@ -90,7 +90,7 @@ class Witness:
     """Two concrete iterations that conflict, at concrete parameter values.
 
     Iterations are (loop iterator, value) from the outermost loop in. `condition` says which inputs it takes,
-    beyond loops being long enough ("if `k == 0`"); empty if none.
+    beyond loops being long enough ("if `k == 0`"); empty if none. `if_input`: the part of it that is on data.
     """
 
     dependence: Dependence
@@ -98,6 +98,7 @@ class Witness:
     sink_iteration: tuple[tuple[str, int], ...]
     parameters: tuple[tuple[str, int], ...]
     condition: str = ""
+    if_input: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -249,6 +249,16 @@ class FileReport:
 # --------------------------------------------------------------------------------------------------
 
 
+CHECKED_WHEN_RUN = ("no-overlap", "distinct-values")
+"""Kinds of assumptions that a check decides when the program runs."""
+
+
+def assumed(loop: LoopFacts, *kinds: str) -> tuple[Assumption, ...]:
+    """The assumptions of some kinds that the verdict of a parallel loop rests on; none for other loops."""
+    found = loop.verdict.assumptions if isinstance(loop.verdict, Parallel) else ()
+    return tuple(each for each in found if each.kind in kinds)
+
+
 def parallel_roots(facts: FunctionFacts, ordinal: int) -> tuple[LoopFacts, ...]:
     """The loops that run in parallel when a person asks it of loop `ordinal`: the outermost parallel loop
     among it and those around it; else the outermost parallel loops inside it, but no innermost ones

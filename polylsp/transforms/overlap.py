@@ -19,7 +19,7 @@ from polylsp.emit.subject import Subject
 from polylsp.ir.program import Array, Integer, Pointer, Type
 from polylsp.ir.verdict import Assumption, Parallel
 from polylsp.model.action import Answer, Declined, Edited, applied
-from polylsp.model.facts import LoopFacts, parallel_roots
+from polylsp.model.facts import CHECKED_WHEN_RUN, LoopFacts, assumed, parallel_roots
 from polylsp.poly.scop import Memory, Scop
 from polylsp.schedule.chain import fresh_name, is_directed
 from polylsp.targets.directives import openmp
@@ -41,8 +41,8 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     name = root.iterator or root.kind
     if not isinstance(root.verdict, Parallel):
         return Declined(f"The loop `{name}` is not known to run in parallel where its arrays are apart.")
-    pairs = [each for each in root.verdict.assumptions if each.kind == "no-overlap"]
-    lists = [each.subjects[0] for each in root.verdict.assumptions if each.kind == "distinct-values"]
+    pairs = assumed(root, "no-overlap")
+    lists = [each.subjects[0] for each in assumed(root, "distinct-values")]
     if not pairs and not lists:
         return Declined(f"The loop `{name}` rests on no overlap and no repeated value to be checked.")
     text = loop_text(subject, root.ordinal)
@@ -60,8 +60,7 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     found = [each for each in searches if not isinstance(each, Declined)]
     parts = [*(each.result for each in found), *map(str, checks)]
     condition = " && ".join(c if len(parts) == 1 or " " not in c else f"({c})" for c in parts)
-    checked = ("no-overlap", "distinct-values")
-    rest = tuple(each for each in root.verdict.assumptions if each.kind not in checked)
+    rest = tuple(each for each in root.verdict.assumptions if each.kind not in CHECKED_WHEN_RUN)
     whole = applied(subject.text, parallel.replacements)
     grown = len(whole) - len(subject.text)
     before = subject.line_before(text.span.start)
@@ -178,7 +177,8 @@ def _bounds(subject: Subject, scop: Scop, root: LoopFacts, memory: Memory) -> _B
 
 
 def _ends(subject: Subject, scop: Scop, root: LoopFacts, memory: Memory) -> tuple[str, str] | None:
-    """The first subscript that a loop uses of an array, and the one behind the last, in C."""
+    """Bounds in C on the subscripts of an array in a loop: the least one, and one more than the largest.
+    `None` where they cannot be written before the loop."""
     inside = [
         a for a in scop.accesses if a.memory is memory and root.ordinal in scop.statements[a.statement].loops
     ]

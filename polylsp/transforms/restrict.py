@@ -13,16 +13,16 @@ from polylsp.core.text import Span
 from polylsp.emit.c_syntax import every, file_node, function_node
 from polylsp.emit.subject import Subject
 from polylsp.ir.program import Array, Pointer
-from polylsp.ir.verdict import Assumption, Parallel
+from polylsp.ir.verdict import Assumption
 from polylsp.model.action import Answer, Declined, Edited, Replacement
+from polylsp.model.facts import assumed
 
 
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     """`restrict` on each parameter that a loop's verdict assumes not to overlap with another."""
     facts = subject.known(ordinal)
     name = facts.iterator or facts.kind
-    assumed = facts.verdict.assumptions if isinstance(facts.verdict, Parallel) else ()
-    promised = tuple(each for each in assumed if each.kind == "no-overlap")
+    promised = assumed(facts, "no-overlap")
     numbers = _unrestricted(subject, promised)
     if not numbers:
         return Declined(f"The loop `{name}` does not rest on parameters that could overlap.")

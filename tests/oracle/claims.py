@@ -141,7 +141,7 @@ def claims_and_models(
                         w.source_iteration,
                         w.sink_iteration,
                         w.parameters,
-                        w.condition.endswith(" in both"),
+                        bool(w.if_input),
                     ),
                     carried=tuple(dependence(placed, d) for d in carried),
                     former=tuple(plain(name) for _, name in former),

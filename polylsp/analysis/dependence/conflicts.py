@@ -34,13 +34,13 @@ _SET = isl.dim_type.set
 class Conflict:
     """`source` happens in an earlier iteration of the carrying loop than `sink`, at one element, in
     the pairs of statement instances of `relation`. `certain`: each pair surely happens; `if_input`: where
-    these conditions on inputs hold at both ends, which some inputs satisfy."""
+    these conditions on inputs, in words, hold at both ends, which some inputs satisfy."""
 
     source: Access
     sink: Access
     relation: isl.Map
     certain: bool
-    if_input: tuple[str, ...] = ()
+    if_input: str = ""
 
     @property
     def kind(self) -> DependenceKind:
@@ -60,6 +60,7 @@ class Conflicts:
     _defined: dict[bool, isl.Set] = field(default_factory=dict)
     _counted: list[FromEnd] | None = None
     _strays: list[Access] | None = None
+    _outside_all_rows: list[Access] | None = None
     _several: dict[int, isl.Set | None] = field(default_factory=dict)
     _unions: dict[tuple[int, ...], isl.Map] = field(default_factory=dict)
     _between: dict[tuple[int, int, int], isl.Map | None] = field(default_factory=dict)
@@ -143,18 +144,18 @@ class Conflicts:
                 relation = self.between(source, sink, ordinal)
                 if relation is not None:
                     certain = self.certain(source) and self.certain(sink)
-                    conditions = () if certain else self._input_conditions(source, sink)
+                    conditions = "" if certain else self._input_conditions(source, sink)
                     yield Conflict(source, sink, relation, certain, conditions)
 
-    def _input_conditions(self, source: Access, sink: Access) -> tuple[str, ...]:
+    def _input_conditions(self, source: Access, sink: Access) -> str:
         """The conditions on inputs under which two must-accesses happen, if those of one are among those of
         the other: inputs that satisfy a condition in all iterations satisfy these."""
         one, other = (self.statement(access).guards for access in (source, sink))
         fewer, more = sorted((one, other), key=len)
         if not set(fewer) <= set(more) or not (source.exact and sink.exact):
-            return ()
-        conditions = tuple(guard.on_input for guard in more)
-        return conditions if all(conditions) else ()
+            return ""
+        conditions = [guard.on_input for guard in more]
+        return " and ".join(dict.fromkeys(conditions)) if all(conditions) else ""
 
     def defined(self, hints: bool = False) -> isl.Set:
         """The parameter values at which no access leaves its array, as C demands, but those that do so in
@@ -178,8 +179,10 @@ class Conflicts:
         beyond its last row."""
         if self._strays is None:
             self._strays = [access for access in self._sized() if self._leaves(access)]
-        inside = [a for a in self._strays if ordinal is None or ordinal in self.statement(a).loops]
-        return [a for a in inside if not self._rows_as_one(a.memory) or self._leaves_all_rows(a)]
+        if self._outside_all_rows is None:
+            alone = (a for a in self._strays if not self._rows_as_one(a.memory) or self._leaves_all_rows(a))
+            self._outside_all_rows = list(alone)
+        return [a for a in self._outside_all_rows if ordinal is None or ordinal in self.statement(a).loops]
 
     def inside_arrays(self, conflict: Conflict) -> Conflict | None:
         """A conflict without the instances at which a stray end leaves its array; `None` if none is left."""
@@ -192,7 +195,7 @@ class Conflicts:
 
     def assume_no_strays(self) -> None:
         """Give up the search for such accesses, where it takes too long."""
-        self._strays = []
+        self._strays = self._outside_all_rows = []
 
     def _leaves(self, access: Access) -> bool:
         assert access.outside is not None

@@ -325,9 +325,7 @@ def _part_of_copy(memory: Memory, site: Site) -> Rejection | None:
     if memory.own_subscripts == len(memory.shape) or memory.pointer is not None or memory.follows_pointers:
         return None
     name = memory.variable.source_name
-    text = (
-        f"`{name}` is needed after the loop, and the last copy of it may lack other members"
-    )
+    text = f"`{name}` is needed after the loop, and the last copy of it may lack other members"
     return Rejection("data-dependent-value", site, text, f"use a variable of its own for `{memory.path}`")
 
 

@@ -68,6 +68,7 @@ def _shown(conflicts: Conflicts, conflict: Conflict, told: Callable[[], Dependen
         _named(conflicts, sink, values[split:]),
         tuple(reversed(shown.items())),
         _conditions(conflict, condition(conflicts, conflict, dict(parameters))),
+        conflict.if_input,
     )
 
 
@@ -75,7 +76,7 @@ def _conditions(conflict: Conflict, on_parameters: str) -> str:
     """The conditions of a conflict as one clause."""
     if not conflict.if_input:
         return on_parameters
-    own = f"{' and '.join(dict.fromkeys(conflict.if_input))} in both"
+    own = f"{conflict.if_input} in both"
     return f"{on_parameters} and {own}" if on_parameters.startswith("if ") else f"if {own}"
 
 

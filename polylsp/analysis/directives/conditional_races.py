@@ -345,8 +345,7 @@ def _on_input(
         return None
     if not is_unconditional(conflicts, conflict, loop.ordinal):
         return None
-    conditions = " and ".join(dict.fromkeys(conflict.if_input))
-    return ConditionalRace(f"{conditions} in two of them", access_point(conflict.source))
+    return ConditionalRace(f"{conflict.if_input} in two of them", access_point(conflict.source))
 
 
 def _at_a_distance(conflicts: Conflicts, conflict: Conflict, loop: Loop) -> ConditionalRace | None:

@@ -443,7 +443,7 @@ def _not_combined(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScala
 
 
 def _one_race(found: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Findings without all but the first race that no clause mends."""
+    """Findings of a loop, reduced to one race that no clause mends, and all other findings."""
     every = list(found)
     wrong = [f for f in every if not isinstance(f, (Lacking, ConditionalRace))]
     return (*wrong[:1], *(f for f in every if isinstance(f, (Lacking, ConditionalRace))))

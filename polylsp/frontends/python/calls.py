@@ -37,7 +37,7 @@ from polylsp.frontends.python.lowering_scope import (
 )
 from polylsp.frontends.python.names import Callable, ClassOf, Parameter
 from polylsp.frontends.python.places import base_of, named_in, not_a_number
-from polylsp.ir.library import python_call_obstacle
+from polylsp.ir.library import Ordered, python_call_obstacle, python_order_of
 from polylsp.ir.program import (
     AddressOf,
     Call,
@@ -346,9 +346,6 @@ def _pure(context: Context, node: ast.Call, name: str, fx: Effects) -> Expr:
 # --------------------------------------------------------------------------------------------------
 
 
-_PRINTING = ("sys.stdout.", "sys.stderr.", "logging.")
-_STATEFUL = ("numpy.random.", "random.", "matplotlib.pyplot.")
-_STATELESS = frozenset(("seed", "default_rng", "RandomState", "Generator", "SeedSequence", "Random"))
 _CHOOSING = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.comprehension, ast.NamedExpr)
 _GROWING = frozenset(("append", "extend", "appendleft"))
 
@@ -390,16 +387,16 @@ def _order_of_call(context: Context, node: ast.Call) -> Order | None:
         return None
     reason = f"{known.reason}; {known.advice}" if known.advice else known.reason
     match node.func:
-        case ast.Name(id="print") if not context.kinds.declarations.get("print"):
-            return Order(reason, (), named_in(context, *node.args))
-        case _ if path.startswith(_PRINTING):
-            return Order(reason, (), named_in(context, *node.args))
         case ast.Attribute(value=ast.Name(id=name), attr=method) if not path and method in _GROWING:
             renewed = _lists(context, name)
             return Order(reason, renewed, named_in(context, *node.args)) if renewed else None
+        case ast.Name(id="print") if not context.kinds.declarations.get("print"):
+            order = Ordered(prints=True)
         case _:
-            is_stateful = path.startswith(_STATEFUL) and path.rpartition(".")[2] not in _STATELESS
-            return Order(reason) if is_stateful else None
+            order = python_order_of(path)
+    if order is None:
+        return None
+    return Order(reason, (), named_in(context, *node.args) if order.prints else None)
 
 
 _UNCHANGING = frozenset(
