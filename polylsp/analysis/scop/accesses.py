@@ -150,7 +150,7 @@ class Accesses:
             return
         yield from self._pointers(place)
         if kind == "read":
-            object_to_pointer_seen(path, place.site, self.scope)
+            object_to_pointer_seen(path.base, place.site, self.scope)
         if kind == "write" and place.steps:
             self._taint(path, place)
         for sentence in place.variable.assumed if place.steps else ():

@@ -174,7 +174,7 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
             if access.kind == "write":
                 _overwrite(start.base.variable, _pointer(call, access), call, scope, region)
             if access.kind == "read":
-                object_to_pointer_seen(path, call.site, scope)
+                object_to_pointer_seen(path.base, call.site, scope)
         if _is_sole(start) or (_is_own_storage(start) and not start.steps):
             inside = _in_object(path, start, access, call)
             if isinstance(inside, Opaque):

@@ -99,7 +99,17 @@ def resolve(place: Place, scope: Scope, value_of: ValueOf) -> Path | Opaque:
         index = _element(step, scope, value_of)
         if isinstance(index, PointerValue):
             return _reinterpreted(place.site, place.variable, scope)
-        if number == 0 and pointer is not None:
+        is_variable = number > 0 and not steps
+        if isinstance(of_type, Pointer) and (number > 0 or pointer is None):
+            if sets_pointers(scope.effects):
+                return _reinterpreted(place.site, place.variable, scope)
+            loaded = True
+            if is_variable:
+                pointer = _pointer_at(base, place.site, scope)
+                if isinstance(pointer, Opaque):
+                    return pointer
+                base, steps, followed = pointer.base, list(pointer.steps), set(pointer.followed)
+        if pointer is not None and (number == 0 or is_variable):
             steps[-1] = _shifted(steps[-1], index)
             if steps[-1].sole:
                 if steps.pop() != At(ZERO):
@@ -108,10 +118,7 @@ def resolve(place: Place, scope: Scope, value_of: ValueOf) -> Path | Opaque:
                 loose = _leaves_row(base, steps, scope, value_of)
         else:
             if isinstance(of_type, Pointer):
-                if sets_pointers(scope.effects):
-                    return _reinterpreted(place.site, place.variable, scope)
                 followed.add(len(steps))
-                loaded = True
             steps.append(At(index))
         of_type = element_of(of_type)
     taken = None if pointer is None else pointer.taken
@@ -195,11 +202,17 @@ def is_scalar_storage(base: Base) -> bool:
     return not base.fresh and (base.name.startswith("&") or isinstance(base.variable.type, _SCALARS))
 
 
-def object_to_pointer_seen(path: Path, site: Site, scope: Scope) -> None:
+def _pointer_at(base: Base, site: Site, scope: Scope) -> PointerValue | Opaque:
+    """Target of a pointer variable that is read through its address."""
+    object_to_pointer_seen(base, site, scope)
+    return pointer_in(base.variable, site, scope)
+
+
+def object_to_pointer_seen(base: Base, site: Site, scope: Scope) -> None:
     """Let loops around a read of a pointer variable through a pointer to it stay unknown where they assign
     it: such assignments are no accesses, since the walk follows the variable's value."""
-    variable = path.base.variable
-    if not path.base.name.startswith("&") or variable.name not in scope.effects.scalars:
+    variable = base.variable
+    if not base.name.startswith("&") or variable.name not in scope.effects.scalars:
         return
     text = f"`{variable.source_name}` is read through a pointer and assigned by its name"
     rejection = Rejection("pointer-arithmetic", site, text, "read it by its name")
@@ -344,6 +357,8 @@ def _loaded(place: Place, scope: Scope, value_of: ValueOf) -> PointerValue | Opa
         return path
     if is_written(place, scope) or sets_pointers(scope.effects):
         return _reinterpreted(place.site, place.variable, scope)
+    if not path.steps:
+        return _pointer_at(path.base, place.site, scope)
     followed = path.followed | {len(path.steps)}
     return PointerValue(path.base, (*path.steps, At(ZERO)), followed, recast=path.recast)
 
