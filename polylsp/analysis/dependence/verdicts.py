@@ -386,7 +386,7 @@ def _separated(conflicts: Conflicts, found: _Findings, ordinal: int) -> tuple[As
             sentence = f"`{array.path}` has no repeated value"
             needed[Assumption("distinct-values", (array.path,), sentence)] = None
             continue
-        pair = _equal_inputs(conflicts, conflict)
+        pair = _equal_inputs(conflicts, conflict, ordinal)
         if pair is None:
             return ()
         needed[Assumption("other", pair, f"`{pair[0]}` and `{pair[1]}` differ")] = None
@@ -394,11 +394,11 @@ def _separated(conflicts: Conflicts, found: _Findings, ordinal: int) -> tuple[As
     return tuple(needed) if len(differing) <= 1 else ()
 
 
-def _equal_inputs(conflicts: Conflicts, conflict: Conflict) -> tuple[str, str] | None:
-    """The spellings of two parameters that have to be equal for a conflict, and choose structures or rows
-    for its two ends; `None` if there are none."""
-    scop = conflicts.scop
-    if not conflict.source.memory.follows_pointers:
+def _equal_inputs(conflicts: Conflicts, conflict: Conflict, ordinal: int) -> tuple[str, str] | None:
+    """The spellings of two parameters that have to be equal for a conflict, differ in other executions of the
+    loop, and choose structures or rows for the two ends; `None` if there are none."""
+    scop, several = conflicts.scop, conflicts.several(ordinal)
+    if several is None or not conflict.source.memory.follows_pointers:
         return None
     for constraint in conflict.relation.params().affine_hull().get_constraints():
         names = [
@@ -411,7 +411,10 @@ def _equal_inputs(conflicts: Conflicts, conflict: Conflict) -> tuple[str, str] |
             for k in range(constraint.dim(isl.dim_type.param))
         ]
         plain = constraint.is_equality() and constraint.get_constant_val().is_zero()
-        if plain and len(names) == 2 and sorted(c for c in coefficients if c) == [-1, 1]:
+        congruent = constraint.involves_dims(isl.dim_type.div, 0, constraint.dim(isl.dim_type.div))
+        if not plain or congruent or several.is_subset(isl.BasicSet.from_constraint(constraint)):
+            continue
+        if len(names) == 2 and sorted(c for c in coefficients if c) == [-1, 1]:
             one, other = sorted(scop.parameters.get(n, n) for n in names)
             if one != other and not any(n in scop.products or n in scop.converted for n in names):
                 return one, other
