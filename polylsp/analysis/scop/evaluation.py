@@ -85,11 +85,14 @@ def wrapped(value: Poly, expression: Expr, scope: Scope) -> Poly:
 
 def _unwrapped_above(value: Poly, expression: Expr, of_type: Integer, scope: Scope) -> Poly:
     """`value` wrapped into the type's range, or assumed to be within it. An object has less than 2**63 bytes,
-    so 64-bit values are taken to be within range unless they surely are not."""
+    so 64-bit values are taken to be within range unless they surely are not. A multiple of an iterator is
+    assumed to be where others would meet it 2**31 iterations later."""
     size = 1 << of_type.bits
     if _stays_below(value, size, scope):
         return value
-    if _stays_below(value, 2 * size, scope):
+    multiples = Poly(tuple((m, c) for m, c in value.terms if abs(c) > 1))
+    strided = not multiples.symbols.isdisjoint(scope.dimensions)
+    if not (strided and of_type.bits >= 32) and _stays_below(value, 2 * size, scope):
         return choice(Compare(">=", value - size), value - size, value)
     if always_too_large(value, size, scope):
         return value - floor_div(value, size) * size
