@@ -180,7 +180,9 @@ def _ranks(nodes: list[ast.AST], declarations: Declarations, keys: Collection[st
                 called = declarations.get(name)
                 parameters = called.parameters if isinstance(called, Callable) else ()
                 for given, wanted in zip(arguments, parameters, strict=False):
-                    if isinstance(wanted.kind, Array):
+                    if isinstance(wanted.kind, Array) and isinstance(given, ast.Subscript):
+                        note_row(given, wanted.kind.rank)
+                    elif isinstance(wanted.kind, Array):
                         note(given, wanted.kind.rank)
             case _:
                 pass
