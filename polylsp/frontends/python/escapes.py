@@ -263,7 +263,7 @@ class _Arrays:
                     self.pairs.add((one, other))
 
     def _bound(self, target: ast.expr, value: ast.expr, leads: _Leads) -> _Leads:
-        """What names lead to after an assignment."""
+        """Arrays that names lead to after an assignment."""
         bound: _Leads = {}
         for one, given in _matched(target, value):
             name = one.id if isinstance(one, ast.Name) else dotted(one)
@@ -286,7 +286,7 @@ def _merged(ways: list[_Leads]) -> list[_Leads]:
 
 
 def _joined(ways: list[_Leads]) -> _Leads:
-    """What names may lead to on any of some ways."""
+    """Arrays that names may lead to on any of some ways."""
     names = {name for one in ways for name in one}
     every = {name: [one.get(name, frozenset((name,))) for one in ways] for name in names}
     return {name: frozenset().union(*firsts) for name, firsts in every.items()}
