@@ -258,6 +258,7 @@ def _access(
     passed = way.count("[]")
     region, exact = _region(access, names, memory.dimensions == memory.shape.count("[]"), passed)
     subscript = None if exact or number < 0 else _subscript(access, function, way)
+    from_end = subscript is not None and subscript.wraps is not None
     if subscript is not None:
         always = access.relation.domain().params().plain_is_universe()
         exact = always and not conflicts.scop.statements[access.statement].loops
@@ -276,8 +277,9 @@ def _access(
         certain,
         update,
         way,
-        subscript,
+        subscript.subscript if subscript is not None else None,
         memory.bytewise,
+        from_end,
     )
 
 
@@ -299,7 +301,7 @@ def _way(access: Access) -> tuple[str, ...]:
     return way if len(rest) == 1 and first else ()
 
 
-def _subscript(access: Access, function: Function, way: tuple[str, ...]) -> Expr | None:
+def _subscript(access: Access, function: Function, way: tuple[str, ...]) -> Index | None:
     """Subscript of the element that a pointer leads to, as an expression of the parameters and of the
     integers in them or reached through them; `None` where there is none, or where these may change before."""
     if len(access.memory.shape) != len(way) + 1:
@@ -324,7 +326,7 @@ def _subscript(access: Access, function: Function, way: tuple[str, ...]) -> Expr
                 pass
             case _:
                 return None
-    return last.subscript
+    return last
 
 
 def _sets_pointers(conflicts: Conflicts) -> bool:

@@ -168,7 +168,7 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
         elements: CallRegion | None = CallRegion(isl.Map(access.region), known)
         exact = access.exact
         if access.subscript is not None:
-            single = _single(path, access.subscript, call, summary, scope)
+            single = _single(path, access.subscript, access.from_end, call, summary, scope)
             path, elements, exact = (single, None, exact) if single is not None else (path, elements, False)
         if _is_own_storage(start):
             if access.kind == "write":
@@ -235,15 +235,18 @@ def _presume(call: Call, presumed: Presumption, summary: Summary, scope: Scope) 
     scope.presume(here, in_callee=True)
 
 
-def _single(path: Path, subscript: Expr, call: Call, summary: Summary, scope: Scope) -> Path | None:
-    """The path to the one element at a subscript that the callee computes from its arguments."""
+def _single(
+    path: Path, subscript: Expr, from_end: bool, call: Call, summary: Summary, scope: Scope
+) -> Path | None:
+    """The path to the one element at a subscript that the callee computes from its arguments; `None` where it
+    may count from the end of an array."""
     given = {v.name: a for v, a in zip(summary.parameters, call.arguments, strict=True)}
     expression = _with_arguments(subscript, given)
     first = path.steps[-1] if path.steps else None
     if expression is None or not isinstance(first, At) or not isinstance(first.index, Poly):
         return None
     value = value_of(expression, scope)
-    if not isinstance(value, Poly):
+    if not isinstance(value, Poly) or (from_end and not scope.never_negative(value)):
         return None
     return replace(path, steps=(*path.steps[:-1], At(first.index + value)))
 

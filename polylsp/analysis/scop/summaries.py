@@ -29,7 +29,8 @@ class SummaryAccess:
     `{ [integer arguments] -> [x] }`, along a path of that `shape`, from the pointer to which `way` leads from
     the parameter (`("[]", ".x")` for `p->x`). `exact`: exactly these, and surely. `update` marks both halves
     of a reduction of a global. `subscript`: the one element in terms of the parameters, where `region` cannot
-    express it (`y*m.w + x`). `bytewise`: as characters, whatever the type of the pointer (`memcpy`)."""
+    express it (`y*m.w + x`); `from_end`: a negative one counts from the end. `bytewise`: as characters,
+    whatever the type of the pointer (`memcpy`)."""
 
     parameter: int
     variable: Variable
@@ -42,6 +43,7 @@ class SummaryAccess:
     way: tuple[str, ...] = ()
     subscript: Expr | None = None
     bytewise: bool = False
+    from_end: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,10 +73,16 @@ class Operand:
 
 
 def operand(context: Context, node: ast.expr, fx: Effects) -> Operand | None:
-    """Lower an expression to an operand; reasons for failure go to `fx`. A number has no dimensions."""
-    kind = context.kind(node)
-    if isinstance(kind, Number):
-        return number(context, node, fx)
+    """Lower an expression to an operand; reasons for failure go to `fx`, one at least. A number has no
+    dimensions."""
+    found = number(context, node, fx) if isinstance(context.kind(node), Number) else _array(context, node, fx)
+    if found is None and not fx.rejections:
+        _not_followed(context, node, fx)
+    return found
+
+
+def _array(context: Context, node: ast.expr, fx: Effects) -> Operand | None:
+    """An expression that gives an array, as an operand."""
     if made_list(node):
         return listed(context, node, fx)
     match node:
@@ -107,8 +113,6 @@ def operand(context: Context, node: ast.expr, fx: Effects) -> Operand | None:
             return _call(context, node, fx)
         case _:
             pass
-    if not fx.rejections:
-        _not_followed(context, node, fx)
     return None
 
 

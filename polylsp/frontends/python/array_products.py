@@ -126,10 +126,10 @@ def _divided(context: Context, node: ast.expr, of: Operand, over: Subscripts) ->
     return Operand(of.counts, lambda at: quotient(of.at(at), size, site), of.arrays)
 
 
-def _outer(context: Context, node: ast.expr, arguments: list[ast.expr], fx: Effects) -> Operand | None:
+def _outer(context: Context, node: ast.Call, arguments: list[ast.expr], fx: Effects) -> Operand | None:
     a, b = operand(context, arguments[0], fx), operand(context, arguments[1], fx)
     if a is None or b is None or len(a.counts) != 1 or len(b.counts) != 1:
-        return None
+        return _refused(context, node, fx)
     site = context.site(node)
     counts, arrays = (*a.counts, *b.counts), a.arrays | b.arrays
     return Operand(counts, lambda at: binary("*", a.at(at[:1]), b.at(at[1:]), site), arrays)

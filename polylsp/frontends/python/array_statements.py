@@ -27,7 +27,7 @@ from polylsp.frontends.python.lowering_scope import (
     refuse,
     temporary,
 )
-from polylsp.frontends.python.places import array_type, stored
+from polylsp.frontends.python.places import array_type, not_a_number, stored
 from polylsp.frontends.python.pranges import is_compiled, is_prange, runs_in_parallel
 from polylsp.frontends.python.scalar_expressions import IN_PLACE, operation
 from polylsp.frontends.python.syntax import constant
@@ -211,6 +211,8 @@ def store_new(context: Context, target: ast.Name, given: ast.expr, node: ast.AST
     """`target = given`, where the name gets a new array, which is as long as the value."""
     found = operand(context, given, fx)
     array = stored(context, target.id)
+    if array is None and not fx.rejections:
+        refuse(context, fx, "unknown-shape", target, not_a_number(context, target))
     if found is None or array is None or fx.rejections:
         return
     if len(found.counts) == len(array.extents):

@@ -11,6 +11,7 @@ import copy
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
 from polylsp.frontends.python import numpy_functions
 from polylsp.frontends.python.kinds import REAL, UNKNOWN, WHOLE, Array, Instance, Kind, Number
@@ -236,6 +237,19 @@ def rebound(body: Sequence[ast.stmt], given: Mapping[str, Kind], kept: frozenset
     nodes = (node for one in body for node in ast.walk(one) if isinstance(node, ast.Name))
     names = {n.id for n in nodes if not _loads(n) and id(n) not in kept and is_attribute(n.id)}
     return frozenset(name for name in names if isinstance(given.get(name), Array))
+
+
+def sharing(
+    body: Sequence[ast.stmt], given: Mapping[str, Kind], declarations: Declarations
+) -> Iterator[tuple[str, str]]:
+    """Pairs of attributes that code of the file may bind to one array; the one that is named less often is
+    the second."""
+    named = Counter(n.id for one in body for n in ast.walk(one) if isinstance(n, ast.Name))
+    for name, kind in given.items():
+        found = declarations.get(kind.name) if isinstance(kind, Instance) else None
+        for group in found.shared if isinstance(found, ClassOf) else ():
+            each = [f"{name}.{one}" for one in group if isinstance(given.get(f"{name}.{one}"), Array)]
+            yield from combinations(sorted(each, key=lambda one: (-named[one], one)), 2)
 
 
 def made_first(body: Sequence[ast.stmt], own: str) -> frozenset[str]:

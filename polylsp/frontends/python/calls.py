@@ -36,7 +36,8 @@ from polylsp.frontends.python.lowering_scope import (
     refuse,
 )
 from polylsp.frontends.python.names import Callable, ClassOf, Parameter
-from polylsp.frontends.python.places import base_of, named_in, not_a_number
+from polylsp.frontends.python.places import array_type, base_of, named_in, not_a_number, place_of
+from polylsp.frontends.python.usage import subscripted
 from polylsp.ir.library import Ordered, python_call_obstacle, python_order_of
 from polylsp.ir.program import (
     AddressOf,
@@ -140,6 +141,9 @@ def _passed(context: Context, node: ast.expr, wanted: object, fx: Effects) -> Ex
             text = f"`{context.text(node)}` is passed for a parameter that is used as something else"
             return refuse(context, fx, "unsupported-type", node, text)
         return address(context, node, array)
+    row = _row(context, node, wanted, fx)
+    if row is not None:
+        return row
     from polylsp.frontends.python.scalar_expressions import value
 
     given = value(context, node, fx)
@@ -150,6 +154,32 @@ def _passed(context: Context, node: ast.expr, wanted: object, fx: Effects) -> Ex
         text = f"`{context.text(node)}` is passed as a whole number, which it is not known to be"
         return refuse(context, fx, "unsupported-type", node, text)
     return convert(given, wanted.type)
+
+
+def _row(context: Context, node: ast.expr, wanted: object, fx: Effects) -> Expr | None:
+    """A part `a[i]` of an array as an argument: the address of its first element. `None` for any other
+    expression, also one with slices."""
+    kind = context.kind(node)
+    if not isinstance(node, ast.Subscript) or not isinstance(kind, Array) or kind.lists:
+        return None
+    base, indices = subscripted(node)
+    found = base_of(context, base)
+    numbers = all(isinstance(context.kind(one), Number) for one in indices)
+    if not numbers or found is None or not isinstance(wanted, Array) or wanted.rank != kind.rank:
+        return None
+    if found.kind.rank != len(indices) + kind.rank:
+        return None
+    first = node
+    for _ in range(kind.rank):
+        zero = ast.copy_location(ast.Constant(0), node)
+        first = ast.copy_location(ast.Subscript(first, zero, ast.Load()), node)
+    place = place_of(context, first, fx)
+    if place is None or not all(isinstance(one, Index) for one in place.steps):
+        return None
+    left = found.extents[len(indices) + 1 :]
+    of_type = array_type(kind, left) if left else place.type
+    to_row = replace(place, steps=place.steps[: len(place.steps) - len(left)], type=of_type)
+    return AddressOf(to_row, Pointer(of_type), context.site(node))
 
 
 def address(context: Context, node: ast.expr, array: Stored) -> Expr:

@@ -1,15 +1,19 @@
 """Escape analysis of arrays for the functions of a file: of their arguments, and of the module's arrays. An
-array that a function returns, or stores where it is found later on, has another name then."""
+array that a function returns, or stores where it is found later on, has another name then. Attributes that a
+function may bind to one array share it in all functions."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from polylsp.core.processes import contained
 from polylsp.core.query import query
+from polylsp.frontends.python import numpy_functions
 from polylsp.frontends.python.array_aliases import keeping
+from polylsp.frontends.python.attributes import dotted
 from polylsp.frontends.python.callables import Definition, parameter_kinds
 from polylsp.frontends.python.definitions import Class, Item
 from polylsp.frontends.python.inference import Kinds, inferred
@@ -164,3 +168,196 @@ def named_in_classes(classes: Sequence[Class]) -> Iterator[str]:
     """Names that the bodies of classes use: the class may retain their values."""
     for each in classes:
         yield from (n.id for n in own_nodes(body_of(each.body)) if isinstance(n, ast.Name))
+
+
+# --- Attributes of an object that share an array -----------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SharedAttributes:
+    """Attributes of one object that a function leaves, or shows to a function that it calls, with one array:
+    `pairs`. `moves`: the function binds the first attribute to the array that the second one had."""
+
+    pairs: frozenset[tuple[str, str]] = frozenset()
+    moves: frozenset[tuple[str, str]] = frozenset()
+
+
+@query(size=1024)
+def shared_by(item: Item) -> SharedAttributes:
+    """Attributes that the assignments of a function bind to one array, or to views of one."""
+    if "." not in item.words:
+        return SharedAttributes()
+    nothing = SharedAttributes()
+    return contained(
+        f"reading what attributes of `{item.name}` share", lambda: _shared(item), lambda _: nothing
+    )
+
+
+def _shared(item: Item) -> SharedAttributes:
+    found = _Arrays()
+    body = body_of(item)
+    nodes = (n for one in body for n in ast.walk(one) if isinstance(n, ast.Attribute))
+    for node in body if not all(isinstance(one.ctx, ast.Load) for one in nodes) else ():
+        found.look(found.run(node.body if isinstance(node, Definition) else [node], [{}]))
+    return SharedAttributes(frozenset(found.pairs), frozenset(found.moves))
+
+
+_Leads = dict[str, frozenset[str]]
+"""Arrays that names and attributes may lead to, by the names that these had first."""
+_MOST_PATHS, _MOST_ROUNDS = 16, 4
+"""Ways through a function, and rounds of a loop, that are followed apart: a swap on one is no sharing."""
+
+
+class _Arrays:
+    """Follows what names and attributes lead to as a function runs, on each of its ways."""
+
+    def __init__(self) -> None:
+        self.pairs: set[tuple[str, str]] = set()
+        self.moves: set[tuple[str, str]] = set()
+
+    def run(self, body: Sequence[ast.stmt], ways: list[_Leads]) -> list[_Leads]:
+        """Follow statements in source order; loops any number of times."""
+        for statement in body:
+            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                continue
+            if any(isinstance(n, (ast.Call, ast.Yield, ast.YieldFrom)) for n in _own_parts(statement)):
+                self.look(ways)
+            is_loop = isinstance(statement, (ast.For, ast.While, ast.AsyncFor))
+            for inner in _bodies(statement):
+                ways = self._either(inner, ways, rounds=_MOST_ROUNDS if is_loop else 1)
+            match statement:
+                case ast.Assign(targets=targets, value=value):
+                    for target in targets:
+                        ways = [self._bound(target, value, leads) for leads in ways]
+                case ast.AnnAssign(target=target, value=value) if value is not None:
+                    ways = [self._bound(target, value, leads) for leads in ways]
+                case ast.Return() | ast.Raise() | ast.Break() | ast.Continue():
+                    self.look(ways)
+                case _:
+                    pass
+        return _merged(ways)
+
+    def _either(self, body: list[ast.stmt], ways: list[_Leads], rounds: int) -> list[_Leads]:
+        """Ways that run a block up to a number of times; any number where they still differ after many."""
+        for _ in range(rounds):
+            before, ways = ways, _merged([*ways, *self.run(body, ways)])
+            if before == ways or rounds == 1:
+                return ways
+        before = []
+        while before != ways:
+            before, ways = ways, [_joined([*ways, *self.run(body, ways)])]
+        return ways
+
+    def look(self, ways: list[_Leads]) -> None:
+        """Note the attributes that share an array now."""
+        for leads in ways:
+            owners: dict[str, list[str]] = {}
+            held = [name for name in leads if "." in name]
+            met = {one for name in held for one in leads[name] if "." in one and one not in leads}
+            for name in (*held, *sorted(met)):
+                for one in leads.get(name, (name,)):
+                    owners.setdefault(one, []).append(name)
+            for first, second in (pair for names in owners.values() for pair in combinations(names, 2)):
+                (of, one), (to, other) = first.rsplit(".", 1), second.rsplit(".", 1)
+                if of == to:
+                    self.pairs.add((one, other))
+
+    def _bound(self, target: ast.expr, value: ast.expr, leads: _Leads) -> _Leads:
+        """Arrays that names lead to after an assignment."""
+        bound: _Leads = {}
+        for one, given in _matched(target, value):
+            name = one.id if isinstance(one, ast.Name) else dotted(one)
+            if name:
+                firsts = (leads.get(each, frozenset((each,))) for each in _viewed(given))
+                bound[name] = frozenset().union(*firsts)
+        for name, firsts in bound.items():
+            attributes = [one.rsplit(".", 1) for one in firsts if "." in one and "." in name]
+            self.moves |= {(name.rsplit(".", 1)[1], one) for _, one in attributes}
+        return leads | bound
+
+
+def _merged(ways: list[_Leads]) -> list[_Leads]:
+    """Different ways; one that may be any of them, where there are too many."""
+    found: list[_Leads] = []
+    for one in ways:
+        if one not in found:
+            found.append(one)
+    return found if len(found) <= _MOST_PATHS else [_joined(found)]
+
+
+def _joined(ways: list[_Leads]) -> _Leads:
+    """Arrays that names may lead to on any of some ways."""
+    names = {name for one in ways for name in one}
+    every = {name: [one.get(name, frozenset((name,))) for one in ways] for name in names}
+    return {name: frozenset().union(*firsts) for name, firsts in every.items()}
+
+
+def _bodies(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """Blocks of a statement, in source order."""
+    yield from (one for name in ("body", "orelse") if (one := getattr(statement, name, None)))
+    yield from (one.body for one in getattr(statement, "handlers", []) + getattr(statement, "cases", []))
+    yield from [one] if (one := getattr(statement, "finalbody", None)) else []
+
+
+def _own_parts(statement: ast.stmt) -> Iterator[ast.AST]:
+    """Nodes of a statement outside of its blocks."""
+    inside = {id(one) for block in _bodies(statement) for one in block}
+    pending: list[ast.AST] = [statement]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending += [one for one in ast.iter_child_nodes(node) if id(one) not in inside]
+
+
+def _matched(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Targets with their values; each part of a target has all of a value that is not taken apart."""
+    if not isinstance(target, (ast.Tuple, ast.List)):
+        yield target, value
+        return
+    alike = isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts)
+    values = value.elts if alike and isinstance(value, (ast.Tuple, ast.List)) else [value] * len(target.elts)
+    for one, given in zip(target.elts, values, strict=True):
+        yield from _matched(one, given)
+
+
+def _viewed(node: ast.expr) -> Iterator[str]:
+    """Names and attributes whose arrays an expression may give, or views of them."""
+    match node:
+        case ast.Name(id=name):
+            yield name
+        case ast.Attribute(value=value, attr=attribute):
+            yield from [dotted(node)] if dotted(node) else []
+            if attribute in ("T", "mT", "real", "imag", "flat"):
+                yield from _viewed(value)
+        case ast.Subscript(value=value, slice=subscript) if not isinstance(subscript, ast.Compare):
+            yield from _viewed(value)
+        case ast.IfExp(body=one, orelse=other):
+            yield from (*_viewed(one), *_viewed(other))
+        case ast.BoolOp(values=parts) | ast.Tuple(elts=parts) | ast.List(elts=parts):
+            yield from (name for part in parts for name in _viewed(part))
+        case ast.BinOp(left=ast.Tuple() as one, op=ast.Mult()):
+            yield from _viewed(one)
+        case ast.NamedExpr(value=value) | ast.Starred(value=value):
+            yield from _viewed(value)
+        case ast.Call(func=ast.Attribute(value=value, attr=name), args=arguments, keywords=keywords):
+            copies = name in ("array", "astype") and all(one.arg != "copy" for one in keywords)
+            if name in numpy_functions.VIEWS and not copies:
+                yield from (each for one in (value, *arguments[:1]) for each in _viewed(one))
+        case ast.Call(func=ast.Name(id=name), args=[first, *_]) if name in numpy_functions.VIEWS:
+            yield from _viewed(first)
+        case _:
+            pass
+
+
+def sharing_groups(found: Sequence[SharedAttributes]) -> tuple[frozenset[str], ...]:
+    """Groups of attributes that may lead to one array, by all the functions of a file: what one function
+    shares, another one may move on."""
+    moves = {move for one in found for move in one.moves}
+    groups: list[frozenset[str]] = []
+    for pair in sorted({pair for one in found for pair in one.pairs}):
+        group = set(pair)
+        while more := {to for to, of in moves if of in group} - group:
+            group |= more
+        apart = [one for one in groups if one.isdisjoint(group)]
+        groups = [*apart, frozenset(group).union(*(one for one in groups if one not in apart))]
+    return tuple(groups)

@@ -147,6 +147,8 @@ def _element(base: Kind | None, subscript: ast.expr, kinds: Kinds) -> Kind | Non
             return None
         case Items(items), ast.Constant(value=int(k)) if -len(items) <= k < len(items):
             return items[k]
+        case Items(), ast.Slice():
+            return UNKNOWN
         case Items(items), _ if items and all(item == items[0] for item in items):
             return items[0]
         case Array(element, rank, lists=True), _:

@@ -28,6 +28,7 @@ from polylsp.frontends.python.attributes import (
     name_attributes,
     passed_along,
     rebound,
+    sharing,
 )
 from polylsp.frontends.python.bindings import dimensions, find_remade, in_place, own_iterators
 from polylsp.frontends.python.callables import parameter_kinds
@@ -210,12 +211,18 @@ def _lowered(
         if isinstance(kind, Array) or not (is_attribute(one) or one == context.own)
     )
     context.settled = _settled(body, given, unbound) - _replaced(context)
-    context.shapes = shapes(context, body, context.parameters.keys() - made_first(body, context.own))
+    fresh = made_first(body, context.own)
+    context.shapes = shapes(context, body, context.parameters.keys() - fresh)
     shared |= context.captured
     if found is None or not runs_in_parallel(found, declarations):
         shared -= find_remade(context, body, kept, given)
     find_owned(context, body, shared)
     find_aliased(context, body)
+    for one, other in sharing(body, given, declarations):
+        if fresh.isdisjoint((one, other)):
+            context.unfollowed.setdefault(
+                other, f"may be the array of `{one}`: code of the file binds both to one"
+            )
     lowered = block(context, body)
     told(context)
     declared = tuple(Declare(one, Site(0, 0)) for one in context.declared)

@@ -19,7 +19,14 @@ from polylsp.frontends.python.callables import (
     with_methods,
 )
 from polylsp.frontends.python.definitions import Item, Outline
-from polylsp.frontends.python.escapes import Kept, keeping_parameters, kept_by, named_in_classes
+from polylsp.frontends.python.escapes import (
+    Kept,
+    keeping_parameters,
+    kept_by,
+    named_in_classes,
+    shared_by,
+    sharing_groups,
+)
 from polylsp.frontends.python.inference import inferred
 from polylsp.frontends.python.kinds import UNKNOWN
 from polylsp.frontends.python.names import ClassOf, Declaration, Imported, Value
@@ -97,13 +104,22 @@ def environment(items: Outline) -> Environment:
     names = dict(_module(items.module))
     names |= _variable(names, items)
     imports = Known.of(names)
+    methods = [item for each in items.classes for item in each.methods]
+    groups = sharing_groups([shared_by(item) for item in (*items.functions, *methods, items.module)])
     for each in items.classes:
         bases = tuple(found for one in each.bases if isinstance(found := names.get(one), ClassOf))
-        names[each.name] = class_of(each, imports, bases)
+        names[each.name] = _sharing(class_of(each, imports, bases), groups)
     known = Known.of(names)
     names |= _called(items, names, known)
     inside = seen_inside(items.functions, known)
     return Environment(names | with_methods(items.classes, names, known), inside)
+
+
+def _sharing(found: ClassOf, groups: Sequence[frozenset[str]]) -> ClassOf:
+    """The class with the groups of its attributes that may lead to one array."""
+    fields = {name for name, _ in found.fields}
+    shared = tuple(one & fields for one in groups if len(one & fields) > 1)
+    return replace(found, shared=shared) if shared else found
 
 
 def _called(items: Outline, names: Mapping[str, Declaration], known: Known) -> dict[str, Declaration]:

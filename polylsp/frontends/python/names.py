@@ -55,15 +55,17 @@ class Value:
 
 @dataclass(frozen=True)
 class ClassOf:
-    """A class of the file, the kinds of its objects' attributes, and its methods; knows its hash."""
+    """A class of the file, the kinds of its objects' attributes, and its methods; knows its hash. `shared`:
+    groups of attributes that code of the file may bind to one array."""
 
     name: str
     fields: tuple[tuple[str, Kind], ...]
     methods: tuple[Callable, ...] = ()
+    shared: tuple[frozenset[str], ...] = ()
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.name, self.fields, self.methods))
+        return hash((self.name, self.fields, self.methods, self.shared))
 
     def __hash__(self) -> int:
         return self._hash

@@ -223,9 +223,10 @@ def not_a_number(context: Context, node: ast.expr) -> str:
     """Reason why an expression cannot be followed where a number is needed."""
     kind = context.kind(node)
     text = f"`{context.text(node)}`"
-    name = node.id if isinstance(node, ast.Name) else ""
+    base = node.value if isinstance(node, ast.Attribute) else node
+    name = base.id if isinstance(base, ast.Name) else ""
     if name in context.unfollowed and name not in context.views:
-        return f"{text} {context.unfollowed[name]}"
+        return f"`{context.text(base)}` {context.unfollowed[name]}"
     if isinstance(kind, Array):
         return f"{text} is a whole array where a number is expected"
     what = getattr(kind, "what", "")

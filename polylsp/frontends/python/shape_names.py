@@ -4,6 +4,7 @@ read `a.shape[0]`, and `s = n, m` makes it read a variable that holds `n`. `np.s
 from __future__ import annotations
 
 import ast
+import copy
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
@@ -12,6 +13,8 @@ from polylsp.frontends.python.usage import own_nodes
 _ATTRIBUTES = ("shape", "size", "ndim")
 _NUMPY = ("np", "numpy")
 _RESHAPING = frozenset(("resize", "append", "extend", "insert", "pop", "remove", "clear"))
+_MOST_LENGTHS = 8
+"""Lengths that are taken from a shape as a tuple of their own."""
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
@@ -163,8 +166,18 @@ class _Rewriter(ast.NodeTransformer):
 
 
 def _as_usual(node: ast.AST) -> ast.AST | None:
-    """`a.shape` for `np.shape(a)`, and `reversed(range(n))` for `range(n)[::-1]`."""
+    """`a.shape` for `np.shape(a)`, `(a.shape[0], a.shape[1])` for `a.shape[:2]`, and `reversed(range(n))` for
+    `range(n)[::-1]`."""
     match node:
+        case ast.Subscript(
+            value=ast.Attribute(value=ast.Name(), attr="shape") as shape,
+            slice=ast.Slice(lower=None | ast.Constant(value=0), upper=ast.Constant(value=int(k)), step=None),
+            ctx=ast.Load(),
+        ) if 0 < k <= _MOST_LENGTHS:
+            numbers = [ast.copy_location(ast.Constant(one), node) for one in range(k)]
+            lengths = [ast.Subscript(copy.deepcopy(shape), number, ast.Load()) for number in numbers]
+            parts: list[ast.expr] = [ast.copy_location(one, node) for one in lengths]
+            return ast.copy_location(ast.Tuple(parts, ast.Load()), node)
         case ast.Subscript(
             value=ast.Call(func=ast.Name(id="range")) as values,
             slice=ast.Slice(lower=None, upper=None, step=ast.UnaryOp(ast.USub(), ast.Constant(value=1))),

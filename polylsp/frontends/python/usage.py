@@ -18,7 +18,7 @@ from polylsp.frontends.python.kinds import (
     NumberType,
 )
 from polylsp.frontends.python.names import Callable, Declarations, path_of
-from polylsp.frontends.python.numpy_functions import LIKE_MAKERS, numpy_name
+from polylsp.frontends.python.numpy_functions import LIKE_MAKERS, REDUCTIONS, STATISTICS, numpy_name
 
 
 def own_nodes(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
@@ -47,31 +47,39 @@ def kinds_by_use(body: list[ast.stmt], names: set[str], declarations: Declaratio
     nodes = list(own_nodes(body))
     keys = _keys(nodes, declarations)
     ranks = _ranks(nodes, declarations, keys)
-    _copied(nodes, ranks, declarations)
+    told = dict(ranks)
+    for one, rank in _rows_reduced(nodes, declarations):
+        ranks[one] = max(ranks.get(one, 0), rank)
+    vectors = set(_vectors(nodes, declarations))
+    for found in (told, ranks):
+        _copied(nodes, found, declarations)
     whole = _whole(nodes, declarations) - keys
     listed, foreign = _by_attributes(nodes)
     bare = _whole_arrays(nodes, names)
     subscripts = {*_of_subscripts(nodes, whole, declarations), *_of_parts(nodes, whole, declarations)}
     views = _updated_views(nodes, declarations)
     numbers = dict(_run_over(nodes))
-    found: dict[str, Kind] = {}
+    kinds: dict[str, Kind] = {}
     for name in names:
         if name in foreign:
-            found[name] = UNKNOWN
+            kinds[name] = UNKNOWN
         elif name in ranks:
             # One that is subscripted with less than its rank somewhere else is an array too.
             element = INT64 if name in subscripts else DOUBLE
             of_list = name in listed
-            found[name] = Array(element, ranks[name], True, guessed=name in views, lists=of_list)
+            guessed = name in views or ranks[name] != told.get(name)
+            kinds[name] = Array(element, ranks[name], True, guessed=guessed, lists=of_list)
         elif name in subscripts:
-            found[name] = Array(INT64, 1, assumed=True, guessed=name in views)
+            kinds[name] = Array(INT64, 1, assumed=True, guessed=name in views)
         elif name in numbers:
-            found[name] = Array(numbers[name], 1, assumed=True, guessed=True)
+            kinds[name] = Array(numbers[name], 1, assumed=True, guessed=True)
+        elif name in vectors:
+            kinds[name] = Array(DOUBLE, 1, assumed=True, guessed=True)
         elif name in bare:
-            found[name] = UNKNOWN
+            kinds[name] = UNKNOWN
         else:
-            found[name] = WHOLE if name in whole else REAL
-    return found
+            kinds[name] = WHOLE if name in whole else REAL
+    return kinds
 
 
 _LIST_METHODS = frozenset(("append", "extend", "insert", "reverse"))
@@ -180,11 +188,106 @@ def _ranks(nodes: list[ast.AST], declarations: Declarations, keys: Collection[st
                 called = declarations.get(name)
                 parameters = called.parameters if isinstance(called, Callable) else ()
                 for given, wanted in zip(arguments, parameters, strict=False):
-                    if isinstance(wanted.kind, Array):
+                    if isinstance(wanted.kind, Array) and isinstance(given, ast.Subscript):
+                        note_row(given, wanted.kind.rank)
+                    elif isinstance(wanted.kind, Array):
                         note(given, wanted.kind.rank)
             case _:
                 pass
     return found
+
+
+_OF_VECTORS = REDUCTIONS | STATISTICS | {"dot"}
+"""Functions and methods that take a row of an array, where they take an element of one at all."""
+_PRODUCTS = frozenset(("dot", "matmul", "inner"))
+
+
+def _factors(node: ast.AST, declarations: Declarations) -> list[ast.expr]:
+    """The factors of a product of vectors or matrices."""
+    match node:
+        case ast.BinOp(left=left, op=ast.MatMult(), right=right):
+            return [left, right]
+        case ast.Call(func=function, args=[left, right], keywords=[]):
+            return [left, right] if numpy_name(path_of(function, declarations)) in _PRODUCTS else []
+        case _:
+            return []
+
+
+def _rows_reduced(nodes: list[ast.AST], declarations: Declarations) -> Iterator[tuple[str, int]]:
+    """Arrays of which parts are added up or multiplied as vectors (`np.max(a[i])`, `a[i] @ x`), and names to
+    which loops give such parts, with the dimensions that this tells: a part has one at least."""
+    rows = _looped_rows(nodes)
+    targets = (node.target for node in nodes if isinstance(node, ast.For))
+    counters = {one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)}
+    differences: dict[str, list[ast.Subscript]] = {}
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp() as value):
+                differences.setdefault(name, []).extend(_rows_compared(value))
+            case _:
+                pass
+    for node in nodes:
+        reduced = _reduced_by(node, declarations)
+        for one in (*reduced, *(row for each in reduced for row in differences.get(_name(each), ()))):
+            base, indices = subscripted(one) if isinstance(one, ast.Subscript) else (one, [])
+            if all(_is_counter(i, counters) for i in indices) and (indices or _name(base) in rows):
+                sliced = any(isinstance(i, ast.Slice) for i in indices)
+                yield _name(base), len(indices) + (0 if sliced else 1)
+
+
+def _is_counter(subscript: ast.expr, counters: Collection[str]) -> bool:
+    """True for a slice, and for a whole number computed from variables of loops, not from arrays of them."""
+    names = [one.id for one in ast.walk(subscript) if isinstance(one, ast.Name)]
+    plain = isinstance(subscript, (ast.Name, ast.BinOp, ast.UnaryOp, ast.Constant))
+    none = isinstance(subscript, ast.Constant) and not isinstance(subscript.value, int)
+    return isinstance(subscript, ast.Slice) or (
+        plain and not none and all(name in counters for name in names)
+    )
+
+
+def _looped_rows(nodes: list[ast.AST]) -> set[str]:
+    """Names to which loops give parts of an array with a name."""
+    loops = (node for node in nodes if isinstance(node, ast.For))
+    pairs = [pair for loop in loops for pair in looped(loop.target, loop.iter)]
+    return {one.id for one, of in pairs if isinstance(one, ast.Name) and isinstance(of, ast.Name)}
+
+
+def _reduced_by(node: ast.AST, declarations: Declarations) -> Sequence[ast.expr]:
+    """The vectors that a call or a product adds up."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=vector, attr=name)) if not path_of(node.func, declarations):
+            return [_squared(vector)] if name in _OF_VECTORS else []
+        case ast.Call(func=function, args=[vector], keywords=[]):
+            path = numpy_name(path_of(function, declarations))
+            vector = _squared(vector)
+            reduces = path in _OF_VECTORS or _is_norm(function, declarations)
+            return (_rows_compared(vector) or [vector]) if reduces else []
+        case _:
+            return _factors(node, declarations)
+
+
+def _squared(vector: ast.expr) -> ast.expr:
+    """The vector of which an expression gives a power."""
+    match vector:
+        case ast.BinOp(left=left, op=ast.Pow()):
+            return left
+        case ast.BinOp(left=left, op=ast.Mult(), right=right) if ast.dump(left) == ast.dump(right):
+            return left
+        case _:
+            return vector
+
+
+def _vectors(nodes: list[ast.AST], declarations: Declarations) -> Iterator[str]:
+    """Names that rows of arrays are multiplied with, as vectors."""
+    rows = _looped_rows(nodes)
+    for node in nodes:
+        factors = _factors(node, declarations)
+        parts = [isinstance(one, ast.Subscript) or (_name(one) in rows) for one in factors]
+        yield from (_name(one) for one, part in zip(factors, parts, strict=True) if any(parts) and not part)
+
+
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _is_norm(function: ast.expr, declarations: Declarations) -> bool:
@@ -192,7 +295,7 @@ def _is_norm(function: ast.expr, declarations: Declarations) -> bool:
     return numpy_name(path) == "linalg.norm" or path == "scipy.linalg.norm"
 
 
-def _rows_compared(vector: ast.expr) -> list[ast.Subscript]:
+def _rows_compared(vector: ast.expr) -> Sequence[ast.Subscript]:
     """The parts of arrays that a vector is, or is the difference of: `a[i]` and `b[j]` in `a[i] - b[j]`."""
     match vector:
         case ast.Subscript():
