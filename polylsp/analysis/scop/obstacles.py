@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from polylsp.analysis.dependence.data_endings import ending
 from polylsp.analysis.dependence.scalars import recurrences
 from polylsp.analysis.scop.call_effects import is_known
 from polylsp.analysis.scop.paths import sets_pointers
@@ -166,7 +167,8 @@ def _stays(place: Place | None, within: Effects | None, outer: bool = False) -> 
 
 def sequential_as_written(loop: Loop, calls: Calls) -> Sequential | None:
     """The verdict of a loop outside of the model whose iterations surely depend on each other: each makes a
-    call that has to run after that of the one before, or goes on from a value that it left."""
+    call that has to run after that of the one before, goes on from a value that it left, or runs only if data
+    let the loop go on."""
     if _runs_once(loop):
         return None
     iteration = Block((loop.prologue, loop.body, loop.step))
@@ -180,7 +182,7 @@ def sequential_as_written(loop: Loop, calls: Calls) -> Sequential | None:
         return _carried_by(loop, end, end, _reason(call, calls), "output")
     found = next(recurrences(loop, calls), None)
     if found is None:
-        return None
+        return ending(loop)
     name = found.variable.source_name
     ends = AccessPoint(name, name, "write", found.write), AccessPoint(name, name, "read", found.read)
     return _carried_by(loop, *ends)
