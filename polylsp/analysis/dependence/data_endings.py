@@ -1,4 +1,4 @@
-"""Loops that end where data say so.
+"""Loops that end where data say so, and calls in branches that data open.
 
 A search, a loop up to a sentinel, or one with a flag that an iteration raises ends where data say so. Whether
 an iteration runs at all then depends on what those before it found (a control dependence: Ferrante,
@@ -15,7 +15,7 @@ from operator import eq, ge, gt, le, lt, ne
 
 from polylsp.ir.effects import effects, walk
 from polylsp.ir.induction import additive
-from polylsp.ir.must_execute import always_run, may_complete
+from polylsp.ir.must_execute import always_run, evaluated_calls, may_complete
 from polylsp.ir.program import (
     AddressOf,
     Assign,
@@ -25,6 +25,7 @@ from polylsp.ir.program import (
     Cast,
     Constant,
     Expr,
+    Field,
     If,
     Index,
     Integer,
@@ -79,6 +80,38 @@ def ending(loop: Loop) -> Sequential | None:
                 passed = _dependence(loop, each, decisive)
                 return Sequential(Witness(passed, (), (), ()), (passed,), advice=_advice(loop))
     return None
+
+
+def repeated_calls(loop: Loop) -> Iterator[tuple[Call, str]]:
+    """The calls under conditions that some inputs satisfy in any two iterations, with these in words: each is
+    about data, fixed while the loop runs, or keeps a counter from one value. Loops inside run at least
+    once."""
+    decisions = _Decisions(loop)
+    for statement, ways in _in_branches(loop.body, ()):
+        if ways and decisions.repeats(ways):
+            words = (f"`{spell(w.condition)}`" if w.leaves else f"not `{spell(w.condition)}`" for w in ways)
+            when = " and ".join(dict.fromkeys(words))
+            yield from ((call, when) for call in evaluated_calls(statement))
+
+
+def _in_branches(block: Block, ways: tuple[_Way, ...]) -> Iterator[tuple[Statement, tuple[_Way, ...]]]:
+    """The statements that an iteration may run and go on after, with the conditions around each, up to the
+    first that may skip the rest. A way's `leaves` is the outcome that leads to the statement."""
+    for statement in block.statements:
+        match statement:
+            case Block():
+                yield from _in_branches(statement, ways)
+            case If(condition, then, otherwise):
+                for branch, holds in ((then, True), (otherwise, False)):
+                    if may_complete(branch):
+                        yield from _in_branches(branch, (*ways, _Way(condition, holds, statement)))
+            case Loop():
+                yield from _in_branches(statement.body, ways)
+            case _:
+                yield statement, ways
+        inside = list(walk(statement))
+        if any(isinstance(s, Unsupported) or (isinstance(s, Jump) and s.kind == "continue") for s in inside):
+            return
 
 
 def _dependence(loop: Loop, left_by: _Exit, condition: Expr) -> Dependence:
@@ -173,6 +206,38 @@ class _Decisions:
                 elif not by_flag and leaves and self._pins_counter(part):
                     return None
         return found
+
+    def repeats(self, ways: tuple[_Way, ...]) -> bool:
+        """True if some inputs lead to a statement in any two iterations."""
+        parts = [(*part, way) for way in ways for part in _parts(way.condition, way.leaves)]
+        inside = (n for condition, _, _ in parts for n in subexpressions(condition))
+        elements = [spell(n) for n in inside if isinstance(n, Read) and n.place.steps]
+        if len(elements) > len(set(elements)):
+            return False
+        return all(self._comes_again(condition, holds, way) for condition, holds, way in parts)
+
+    def _comes_again(self, condition: Expr, holds: bool, way: _Way) -> bool:
+        """True if a comparison comes out one way in any two iterations for some inputs."""
+        inside = list(subexpressions(condition))
+        names = {n.place.variable.name for n in inside if isinstance(n, Read)} & self.changed
+        at = self.test if way.before is None else self._position(way.before)
+        if self.from_data(condition, at):
+            scalars = (n for n in inside if isinstance(n, Read) and not n.place.steps)
+            own = {n.place.variable.name: n for n in scalars if n.place.variable.name in names}
+            return all(self._from_memory(n, at) or self._is_counter(name) for name, n in own.items())
+        if any(isinstance(n, (Call, AddressOf)) for n in inside):
+            return False
+        if not names:
+            written = {_path(place) for place in effects(self.loop).places}
+            read = [n.place for n in inside if isinstance(n, Read)]
+            return bool(read) and not any(place.steps and _path(place) in written for place in read)
+        differs = isinstance(condition, Binary) and condition.operator == ("!=" if holds else "==")
+        return differs and all(map(self._is_counter, names))
+
+    def _is_counter(self, name: str) -> bool:
+        """True if a variable goes on by a constant in each iteration, and changes in no other way."""
+        values = [s for s in self.order if isinstance(s, Assign) and s.target.variable.name == name]
+        return bool(values) and all(id(each) in self.sure and _step_sign(each) for each in values)
 
     def from_data(self, condition: Expr, at: int) -> bool:
         """True if a comparison before the statement of this number is about other data in each iteration, and
@@ -316,6 +381,11 @@ def _step_sign(assign: Assign) -> int:
     if change is None or not isinstance(amount, Constant) or not amount.value:
         return 0
     return change[1] if amount.value > 0 else -change[1]
+
+
+def _path(place: Place) -> tuple[str, ...]:
+    """A place without its subscripts."""
+    return (place.variable.name, *(s.name if isinstance(s, Field) else "[]" for s in place.steps))
 
 
 def _is_settled(condition: Expr) -> bool:
