@@ -78,7 +78,7 @@ def ending(loop: Loop) -> Sequential | None:
             decisive = decisions.decisive(each, raised)
             if decisive is not None:
                 passed = _dependence(loop, each, decisive)
-                return Sequential(Witness(passed, (), (), ()), (passed,), advice=_advice(loop))
+                return Sequential(Witness(passed, (), (), ()), (passed,), advice=_advice(loop, each))
     return None
 
 
@@ -122,11 +122,13 @@ def _dependence(loop: Loop, left_by: _Exit, condition: Expr) -> Dependence:
     return Dependence("flow", end, end, loop.ordinal, 1, ("<",), True, reason)
 
 
-def _advice(loop: Loop) -> str:
-    """Parallel form of a loop that data end."""
+def _advice(loop: Loop, left_by: _Exit) -> str:
+    """Parallel form of a loop that data end: a search of all iterations only where a bound without data
+    stands in the header, as what lies beyond the end need not be readable."""
     found = effects(loop)
     own = {v.name for v in found.variables if v.source_name == loop.iterator}
-    if loop.kind == "for" and own and not found.places and not found.calls and found.scalars <= own:
+    bounded = loop.kind == "for" and all(way.before is not None for way in left_by.ways)
+    if bounded and own and not found.places and not found.calls and found.scalars <= own:
         return f"a parallel search takes the smallest `{loop.iterator}` that ends it, by a `min` reduction"
     return "find where it ends in a loop of its own, and run the rest up to there"
 
