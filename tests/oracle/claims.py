@@ -30,13 +30,14 @@ class DependenceClaim:
 @dataclass(frozen=True, slots=True)
 class WitnessClaim:
     """Two iterations, as (iterator, value) from the outermost loop in, that conflict; if `conditional`, where
-    a condition on data holds in both."""
+    a condition on data holds in both; if `control`, data decide in the first whether the second runs."""
 
     dependence: DependenceClaim
     source_iteration: tuple[tuple[str, int], ...]
     sink_iteration: tuple[tuple[str, int], ...]
     parameters: tuple[tuple[str, int], ...]
     conditional: bool = False
+    control: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +143,7 @@ def claims_and_models(
                         w.sink_iteration,
                         w.parameters,
                         bool(w.if_input),
+                        bool(w.dependence.order) and w.dependence.kind == "flow",
                     ),
                     carried=tuple(dependence(placed, d) for d in carried),
                     former=tuple(plain(name) for _, name in former),

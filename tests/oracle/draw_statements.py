@@ -187,7 +187,23 @@ class Statements(Expressions):
 
     def break_out(self) -> list[Statement]:
         self.feature("break")
+        if self.wild and self.chance(40):
+            return self.flagged()
         return [If(self.exit_test(40), (Jump("break"),)), *self.simple()]
+
+    def flagged(self) -> list[Statement]:
+        """A flag or a count that data change, and that ends the loop then, or never does."""
+        self.feature("flag")
+        self.used.add("k")
+        change = self.pick(
+            [
+                Assign(Name("k"), Number(self.pick([1, 1, 5]))),
+                Assign(Name("k"), Number(1), "+", brief=True),
+            ]
+        )
+        raised = If(Binary(self.pick([">", "<"]), self.data_value(), Number(0)), (change,))
+        ended = If(Binary(">", Name("k"), Number(self.number(0, 2))), (Jump("break"),))
+        return [raised, *self.simple(), ended] if self.chance(50) else [raised, ended, *self.simple()]
 
     def call(self) -> list[Statement]:
         plain = [array for array in self.arrays if array.rank in (1, 2)]

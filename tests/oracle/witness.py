@@ -50,7 +50,18 @@ def witness_refutations(
     found = [text for run in proper for d in claim.carried for text in _distances(out, run, key, d)][:1]
     if claim.function != program.kernel.name:
         return found
+    if claim.witness.control:
+        return [*found, *_no_data(runs, key)]
     return [*found, *_witness(program, out, runner, runs, key, claim.witness)]
+
+
+def _no_data(runs: list[Machine], key: LoopKey) -> Iterator[Text]:
+    """Refutation: the loop has second iterations, and none reads an element that could decide whether the
+    next one runs."""
+    several = [run for run in runs if any(len(record.starts) > 1 for record in run.records[key])]
+    inside = (e for run in several for e in run.trace if any(r.loop == key for r in e.stack))
+    if several and not any(event.key and not event.write for event in inside):
+        yield "witness", "no data decide whether the loop goes on"
 
 
 def _witness(

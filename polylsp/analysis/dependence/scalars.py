@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
+from polylsp.analysis.dependence.data_endings import ending
 from polylsp.analysis.scop.accesses import with_operator
 from polylsp.analysis.scop.counters import steps_of
 from polylsp.analysis.scop.reductions import reduction_of, tracked_extremum
@@ -42,7 +43,7 @@ from polylsp.ir.program import (
     subscripts,
 )
 from polylsp.ir.spelling import spell, spell_place
-from polylsp.ir.verdict import Induction
+from polylsp.ir.verdict import Induction, Sequential
 from polylsp.poly.scop import Scop
 
 
@@ -70,7 +71,8 @@ class LoopScalars:
     added to, so that they are sums; `known` are the unique names of all variables with a closed form in each
     iteration; `after` are the live-out variables of the loop. `outliving` are the unique names of variables
     whose address the loop stores where later code may find it; `idioms` name, by the unique names of their
-    variables, computations whose iterations depend on each other and that have a parallel form."""
+    variables, computations whose iterations depend on each other and that have a parallel form; `ending` is
+    the verdict of a loop that data end."""
 
     private: frozenset[str]
     lastprivate: frozenset[str]
@@ -83,6 +85,7 @@ class LoopScalars:
     outliving: frozenset[str] = frozenset()
     recurrence: Recurrence | None = None
     idioms: Mapping[str, Idiom] = field(default_factory=dict[str, "Idiom"])
+    ending: Sequential | None = None
 
     @property
     def closed(self) -> frozenset[str]:
@@ -146,6 +149,7 @@ def scalars_of(loop: Loop, scop: Scop, after: Live, calls: Calls | None = None) 
         _outliving(loop, scop.addresses.keeping, after),
         next(recurrences(loop, calls or Calls()), None),
         dict(_idioms(loop)),
+        ending(loop),
     )
 
 

@@ -52,7 +52,9 @@ def verdict(conflicts: Conflicts, ordinal: int, scalars: LoopScalars) -> Verdict
     loop = conflicts.scop.loops[ordinal]
     obstacle = loop.obstacles[0] if loop.obstacles else scalars.obstacle
     if obstacle is not None:
-        return _recurring(conflicts, ordinal, scalars) or Unknown(obstacle)
+        found = _recurring(conflicts, ordinal, scalars)
+        ended = scalars.ending if found is None and first_iterations(conflicts, ordinal) else None
+        return found or ended or Unknown(obstacle)
     found = _Findings(unreachable=list(_scalars_beyond_copies(conflicts, ordinal, scalars)))
     for memory in conflicts.written_in(ordinal):
         if memory.variable.name in scalars.known and not memory.shape:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from polylsp.analysis.dependence.data_endings import ending, repeated_calls
 from polylsp.analysis.dependence.scalars import recurrences
 from polylsp.analysis.scop.call_effects import is_known
 from polylsp.analysis.scop.paths import sets_pointers
@@ -120,16 +121,19 @@ def ordered_call(iteration: Block, calls: Calls, within: Effects | None = None) 
     than constants."""
     for statement in always_run(iteration, inner_loops=True, completed=True):
         for call in evaluated_calls(statement):
-            if call.function in calls.summaries or call.function in calls.passed_over:
-                continue
-            if call.function in calls.refused:
-                if call.function in calls.ordered:
-                    return call
-                continue
-            order = order_of(call.function)
-            if order is not None and _in_order(call, order, within):
+            if _keeps_order(call, calls, within):
                 return call
     return None
+
+
+def _keeps_order(call: Call, calls: Calls, within: Effects | None) -> bool:
+    """True if two runs of a call have to keep the order of the program."""
+    if call.function in calls.summaries or call.function in calls.passed_over:
+        return False
+    if call.function in calls.refused:
+        return call.function in calls.ordered
+    order = order_of(call.function)
+    return order is not None and _in_order(call, order, within)
 
 
 def _in_order(call: Call, order: Ordered, within: Effects | None) -> bool:
@@ -166,7 +170,8 @@ def _stays(place: Place | None, within: Effects | None, outer: bool = False) -> 
 
 def sequential_as_written(loop: Loop, calls: Calls) -> Sequential | None:
     """The verdict of a loop outside of the model whose iterations surely depend on each other: each makes a
-    call that has to run after that of the one before, or goes on from a value that it left."""
+    call that has to run after that of the one before, goes on from a value that it left, or runs only if data
+    let the loop go on."""
     if _runs_once(loop):
         return None
     iteration = Block((loop.prologue, loop.body, loop.step))
@@ -180,10 +185,21 @@ def sequential_as_written(loop: Loop, calls: Calls) -> Sequential | None:
         return _carried_by(loop, end, end, _reason(call, calls), "output")
     found = next(recurrences(loop, calls), None)
     if found is None:
-        return None
+        return ending(loop) or _by_branches(loop, calls)
     name = found.variable.source_name
     ends = AccessPoint(name, name, "write", found.write), AccessPoint(name, name, "read", found.read)
     return _carried_by(loop, *ends)
+
+
+def _by_branches(loop: Loop, calls: Calls) -> Sequential | None:
+    """The verdict of a loop with calls that keep their order, under conditions that inputs satisfy in any two
+    iterations; not with output, whose branches may be presumed not to be taken."""
+    within = effects(loop)
+    for call, when in repeated_calls(loop):
+        if effect_of(call.function) != "output" and _keeps_order(call, calls, within):
+            end = AccessPoint(call.function, spell(call), "write", call.site)
+            return _carried_by(loop, end, end, f"where {when}, {_reason(call, calls)}", "output")
+    return None
 
 
 def _keeps(order: Order, loop: Loop) -> bool:

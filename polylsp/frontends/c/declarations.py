@@ -13,7 +13,7 @@ from polylsp.frontends.c.gnu_extensions import VECTORS
 from polylsp.frontends.c.initializers import initialise, sized
 from polylsp.frontends.c.lowering_context import Context, Effects, Prototype, token_of
 from polylsp.frontends.c.top_level import Declaration
-from polylsp.frontends.c.types import INT, size
+from polylsp.frontends.c.types import INT, STANDARD, size
 from polylsp.frontends.c.values import convert, is_scalar
 from polylsp.ir.program import (
     Array,
@@ -36,7 +36,7 @@ def declare_file_level(context: Context, tree: Any, source: Declaration | None, 
     """Enter a declaration of the file into the outermost scope; `own` are functions that the file defines."""
     vector = source is not None and not source.attributes.isdisjoint(VECTORS)
     if source is not None and source.opaque:
-        context.scopes[-1].typedefs[source.name] = (OtherType(source.name), False)
+        context.scopes[-1].typedefs[source.name] = (STANDARD.get(source.name, OtherType(source.name)), False)
     elif isinstance(tree, c_ast.Typedef):
         define_type(context, tree)
         if vector:

@@ -26,6 +26,16 @@ SIZE = Integer(64, False)
 DOUBLE = Floating(64)
 VOID = OtherType("void")
 
+STANDARD: Mapping[str, Integer] = {
+    **{f"int{bits}_t": Integer(bits, True) for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}_t": Integer(bits, False) for bits in (8, 16, 32, 64)},
+    **dict.fromkeys(("ssize_t", "ptrdiff_t", "intptr_t", "intmax_t"), LONG),
+    **dict.fromkeys(("size_t", "uintptr_t", "uintmax_t"), SIZE),
+    "bool": BOOL,
+}
+"""Integers of the standard headers, whose names mean the same wherever a header that was not found brings
+them (C11 7.18, 7.19, 7.20; POSIX)."""
+
 
 def basic(names: Sequence[str]) -> Type:
     """The type that type specifiers such as `unsigned long int` spell."""
