@@ -218,8 +218,14 @@ def _converter() -> Converter:
 
     converter.register_unstructure_hook_factory(_is_union_of_classes, unstructure_hook)
     converter.register_structure_hook_factory(_is_union_of_classes, structure_hook)
+    plain = (tuple[int, ...], tuple[str, ...])
+    converter.register_structure_hook_func(lambda kind: any(kind == each for each in plain), _as_tuple)
     converter.register_structure_hook_func(lambda kind: kind == Union[int, float], _as_it_is)
     return converter
+
+
+def _as_tuple(data: Any, _: object) -> Any:
+    return tuple(data)
 
 
 def _as_it_is(data: Any, _: object) -> Any:

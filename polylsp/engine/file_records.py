@@ -17,8 +17,9 @@ from time import time
 from polylsp.core.language import C
 from polylsp.core.settings import Settings
 from polylsp.core.source_files import changed_since, signature
+from polylsp.core.text import Span
 from polylsp.engine.fact_cache import FileRecord, FunctionRecord, fact_cache
-from polylsp.engine.prepared import Question, digest
+from polylsp.engine.prepared import Observer, Question, Stream, digest, state_of, urgent_first
 from polylsp.engine.reading import Links, language_for
 from polylsp.frontends.c.compile_options import options_for
 from polylsp.frontends.c.headers import project_header
@@ -42,24 +43,18 @@ class FileRecords:
     key: str
     begun: float = field(default_factory=time)
 
-    def find(self, *, schedules: bool) -> FileReport | None:
-        """The report, if there is one that holds, with schedules where these are wanted."""
+    def find(self, *, schedules: bool) -> Recorded | None:
+        """The record, if there is one that holds, with schedules where these are wanted."""
         record = fact_cache().record(self.key)
         if record is None or (schedules and not record.schedules):
             return None
         asked = _Asked(self.settings)
         if any(asked.answer(each) != known for each, known in record.rests_on):
             return None
-        placed: list[PlacedFunction] = []
-        for each in record.functions:
-            facts = each.facts or fact_cache().get(_task(each.key))
-            if facts is None:
-                return None
-            answer = FunctionAnswer(
-                each.key, facts, each.starts, each.ends, each.pragmas, each.feasibility, each.language
-            )
-            placed.append(PlacedFunction(each.start, answer))
-        return FileReport(self.path, record.language, tuple(placed), record.problems)
+        state = state_of(self.path)
+        if state.recorded is None or state.recorded[0] != record:
+            state.recorded = (record, {})
+        return Recorded(self.path, record, state.recorded[1])
 
     def keep(self, report: FileReport, questions: Iterable[Question], *, schedules: bool) -> None:
         """Store a report, unless the next process may find another one."""
@@ -94,6 +89,52 @@ class FileRecords:
             return
         record = FileRecord(report.language, schedules, tuple(functions), report.problems, rests_on)
         fact_cache().put_record(self.key, record)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A record that holds, with its `answers` as far as they were asked for."""
+
+    path: str
+    record: FileRecord
+    answers: dict[int, FunctionAnswer]
+
+    def report(self, stream: Stream, observe: Observer | None) -> FileReport | None:
+        """Pass the answers to a stream, those in its focus first; the report of those that it takes. None
+        where the facts of a function are no longer cached."""
+        record = self.record
+        if stream.opened is not None:
+            starts = tuple(each.start for each in record.functions)
+            stream.opened(record.language, starts, record.problems)
+        functions = [(Span(each.start, each.start + each.ends[-1]), each) for each in record.functions]
+        taken: list[PlacedFunction] = []
+        for start, each in urgent_first(functions, stream.focus):
+            if not stream.takes(start):
+                continue
+            answer = self.answers.get(start) or self._answer(each)
+            if answer is None:
+                return None
+            self.answers[start] = answer
+            taken.append(PlacedFunction(start, answer))
+            stream.found(start, answer)
+            if observe is not None and len(taken) % _AT_ONCE == _FIRST:
+                observe(each.key, answer.facts.name, len(taken), len(functions))
+        taken.sort(key=lambda each: each.start)
+        return FileReport(self.path, record.language, tuple(taken), record.problems)
+
+    def _answer(self, each: FunctionRecord) -> FunctionAnswer | None:
+        facts = each.facts or fact_cache().get(_task(each.key))
+        if facts is None:
+            return None
+        places = (each.starts, each.ends, each.pragmas)
+        return FunctionAnswer(each.key, facts, *places, each.feasibility, each.language)
+
+
+_AT_ONCE = 256
+"""Number of answers after which the stream's receiver may see to them."""
+
+_FIRST = 16
+"""The same for the first: as many as there may be on a screen."""
 
 
 def records_of(path: str, text: str, settings: Settings) -> FileRecords:

@@ -244,12 +244,12 @@ def analyse(
 
     run = _Run(path, text, settings, given_up, observe, stream, schedules, relations)
     records = records_of(path, text, settings) if settings.cache and not relations else None
-    known = records.find(schedules=schedules) if records is not None else None
+    recorded = records.find(schedules=schedules) if records is not None else None
+    known = recorded.report(stream, observe) if recorded is not None else None
     if known is not None:
-        found = _reported(known, stream)
         # A text that is going to be edited is read all the same, but not before its findings are shown.
         if not (stream.is_watched and schedules):
-            return found
+            return known
         run.recorded = {each.start: each.answer for each in known.functions}
     elif stream.is_watched:
         urgent = read_urgent(path, text, settings, stream.focus(), stopped=run.stopped, observe=observe)
@@ -273,16 +273,6 @@ def analyse(
     if settings.cache:
         fact_cache().flush()
     return report
-
-
-def _reported(report: FileReport, stream: Stream) -> FileReport:
-    """Pass the answers of a record to a stream; the report of those that the stream takes."""
-    if stream.opened is not None:
-        stream.opened(report.language, tuple(each.start for each in report.functions), report.problems)
-    taken = tuple(each for each in report.functions if stream.takes(each.start))
-    for each in taken:
-        stream.found(each.start, each.answer)
-    return replace(report, functions=taken)
 
 
 class _Run:

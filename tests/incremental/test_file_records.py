@@ -16,6 +16,7 @@ from polylsp.core import source_files
 from polylsp.core.processes import Stop
 from polylsp.core.query import Query
 from polylsp.core.settings import Settings
+from polylsp.core.text import Span
 from polylsp.engine import decisions, fact_cache, file_records, queries
 from polylsp.engine.fact_cache import FileRecord, decoded, encoded
 from polylsp.engine.prepared import Stream
@@ -104,6 +105,10 @@ def test_a_person_sees_the_findings_before_the_file_is_read_again(project: Proje
     seen.clear()
     assert project.analysed(stream=watching) == first and project.read == 2
     assert seen[: len(first.functions)] == [(each.start, 1) for each in first.functions]
+    last = first.functions[-1].start
+    seen.clear()
+    project.analysed(stream=replace(watching, focus=lambda: (Span(last, last),)), schedules=False)
+    assert seen[0][0] == last
 
 
 @pytest.mark.parametrize(
