@@ -12,7 +12,7 @@ import logging
 import os
 import platform
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, is_dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -26,6 +26,7 @@ from cattrs import Converter
 import polylsp
 from polylsp.analysis.scop.summaries import NoSummary, Summary
 from polylsp.core.disk_cache import DiskCache, cache_folder
+from polylsp.core.processes import contained
 from polylsp.core.text import Span
 from polylsp.engine.prepared import Question
 from polylsp.model.facts import Feasibility, FileProblem, FunctionFacts
@@ -95,7 +96,7 @@ class FactCache:
 
     def put(self, key: str, facts: FunctionFacts) -> None:
         """Cache facts under a key."""
-        self._entries.put(key, encoded(facts))
+        self._put(key, facts)
 
     def has(self, key: str) -> bool:
         """True if there is an entry under a key."""
@@ -108,7 +109,7 @@ class FactCache:
 
     def put_summary(self, key: str, summary: Summary | NoSummary) -> None:
         """Cache a summary under a key."""
-        self._entries.put(key, encoded(_Summarised(summary)))
+        self._put(key, _Summarised(summary))
 
     def record(self, key: str) -> FileRecord | None:
         """The record of a file under a key, if it is cached."""
@@ -116,7 +117,7 @@ class FactCache:
 
     def put_record(self, key: str, record: FileRecord) -> None:
         """Cache the record of a file under a key."""
-        self._entries.put(key, encoded(record))
+        self._put(key, record)
 
     def names(self, key: str) -> frozenset[str] | None:
         """A set of names under a key, if it is cached."""
@@ -125,7 +126,13 @@ class FactCache:
 
     def put_names(self, key: str, names: frozenset[str]) -> None:
         """Cache a set of names under a key."""
-        self._entries.put(key, encoded(_Names(tuple(sorted(names)))))
+        self._put(key, _Names(tuple(sorted(names))))
+
+    def _put(self, key: str, value: FunctionFacts | FileRecord | _Summarised | _Names) -> None:
+        # The cache never costs the work.
+        written = contained("writing an entry of the cache", lambda: encoded(value), lambda _: None)
+        if written is not None:
+            self._entries.put(key, written)
 
     def _read(self, key: str, kind: type[T]) -> T | None:
         value = self._entries.get(key)
@@ -200,7 +207,7 @@ _NAME = "_type"
 @lru_cache
 def _converter() -> Converter:
     # Expressions and types contain each other: hooks of their unions find those of the members when used.
-    converter = Converter(detailed_validation=False)
+    converter = Converter(detailed_validation=False, unstruct_collection_overrides={Set: list})
 
     def unstructure_hook(_: Any) -> Callable[[Any], Any]:
         return unstructure

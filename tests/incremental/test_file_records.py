@@ -20,7 +20,7 @@ from polylsp.core.text import Span
 from polylsp.engine import decisions, fact_cache, file_records, queries
 from polylsp.engine.fact_cache import FileRecord, decoded, encoded
 from polylsp.engine.prepared import Stream
-from polylsp.ir.program import Constant, Integer, Site
+from polylsp.ir.program import Constant, Integer, Presumption, Rejection, Site
 from polylsp.ir.verdict import word
 from polylsp.model.facts import FileReport
 
@@ -272,8 +272,18 @@ def test_any_summary_comes_back_as_it_was(access: SummaryAccess, name: str, valu
     ):
         made = fact_cache._Summarised(found)
         assert repr(decoded(encoded(made), fact_cache._Summarised)) == repr(made)
+    made = fact_cache._Summarised(replace(EMPTY, presumed=(PRESUMED,)))
+    assert decoded(encoded(made), fact_cache._Summarised) == made
 
 
+PRESUMED = Presumption(
+    "n < 0",
+    ("exit",),
+    Rejection("unknown-call", Site(0, 1), "it ends"),
+    Site(0, 1),
+    frozenset("n"),
+    frozenset([1]),
+)
 EMPTY = decisions.Summary("f", "", (), (), (), None)
 
 
