@@ -59,6 +59,7 @@ _SET_UP = (
     "COMMIT",
 )
 _FIND = "SELECT value, mark, used FROM entries WHERE key = ?"
+_HAS = "SELECT 1 FROM entries WHERE key = ?"
 _WRITE = "INSERT OR REPLACE INTO entries (key, value, mark, used) VALUES (?, ?, ?, ?)"
 _DROP = "DELETE FROM entries WHERE key = ?"
 _TOUCH = "UPDATE entries SET used = ? WHERE key = ?"
@@ -113,6 +114,10 @@ class DiskCache:
             if len(self._touched) >= _TOUCHED_AT_ONCE:
                 self.flush()
         return value
+
+    def has(self, key: str) -> bool:
+        """True if there is a value under a key, intact or not."""
+        return self._tried(lambda database: database.execute(_HAS, (key,)).fetchone()) is not None
 
     def put(self, key: str, value: bytes) -> None:
         """Keep a value under a key, unless it is far larger than others."""

@@ -83,6 +83,30 @@ def read_up_to(file: BinaryIO, most: int) -> bytes:
     return b"".join(found)
 
 
+_TICK = 0.1
+"""Seconds within which two changes of a file may have the same time."""
+
+
+def signature(path: str | Path) -> str:
+    """A text that changes with a file, for any process; "folder" for a folder, empty for nothing."""
+    try:
+        found = Path(path).stat()
+    except (OSError, ValueError):
+        return ""
+    if stat.S_ISDIR(found.st_mode):
+        return "folder"
+    return f"{found.st_mtime_ns} {found.st_ctime_ns} {found.st_size} {found.st_ino}"
+
+
+def changed_since(path: str | Path, moment: float) -> bool:
+    """True if a file may have changed since a moment (`time.time`), or did so right before it."""
+    try:
+        found = Path(path).stat()
+    except (OSError, ValueError):
+        return False
+    return not stat.S_ISDIR(found.st_mode) and max(found.st_mtime, found.st_ctime) >= moment - _TICK
+
+
 def is_file(path: str | Path) -> bool:
     """True if there is a file that can be read like one; false for a path that can be none."""
     return why_no_file(path) is None

@@ -23,6 +23,7 @@ from polylsp.engine.prepared import (
     Functions,
     Observer,
     Prepared,
+    Question,
     State,
     Stopped,
     digest,
@@ -187,7 +188,17 @@ def read(
     prepared = reader.all()
     problems = partial(_findings, text, items, known, options)
     included = _included(state, items, known, prepared)
-    return Functions(prepared, problems, _resident(items, prepared), _serial(prepared), included)
+    own = _resident(items, prepared), _serial(prepared)
+    return Functions(prepared, problems, *own, included, questions=_questions(path, known))
+
+
+def _questions(path: str, known: Environment) -> tuple[Question, ...]:
+    """The questions about other files that an environment rests on."""
+    return (
+        *(("file", each) for each in known.headers),
+        *(("stamp", each) for each in known.wanted),
+        *(("header", path, name, folder) for name, folder in known.searched),
+    )
 
 
 def read_urgent(
@@ -231,19 +242,21 @@ _URGENT = 8
 @dataclass(frozen=True, slots=True)
 class Linkable:
     """A function of a file that others call, with its callees whose bodies are available; `internal` are the
-    variables of the file that no other file names."""
+    variables of the file that no other file names, and `questions` those about other files."""
 
     functions: tuple[Prepared, ...]
     internal: frozenset[str]
+    questions: tuple[Question, ...]
 
 
-def linkable(path: str, text: str, name: str, settings: Settings) -> Linkable | None:
-    """The function of a name that a file defines for others, if it does."""
+def linkable(path: str, text: str, name: str, settings: Settings) -> Linkable:
+    """The function of a name that a file defines for others; no function if it does not."""
     state = state_of(f"{path} (linked)")
     items = _outlined(state, text)
     known = environment_of(items.items, path, options_for(path, settings))
     if state.known is not known:
         state.known, state.prepared = known, {}
+    none = Linkable((), known.internal, _questions(path, known))
     own = _defined(items)
     found: dict[str, Prepared] = {}
     waiting = [name]
@@ -254,15 +267,16 @@ def linkable(path: str, text: str, name: str, settings: Settings) -> Linkable | 
         places = (k for k, item in enumerate(items.items) if item.kind == "function" and item.name == callee)
         active = [(items.items[k], macros) for k in places if (macros := known.macros_at(k)) is not None]
         if len(active) != 1:
-            return None
+            return none
         ((item, macros),) = active
         one = state.prepared.get(item) or prepare(item, macros, known, own)
         found[callee] = state.prepared[item] = one
         waiting += one.calls
     if name not in found or name in known.internal or replaceable(known, name):
-        return None
+        return none
     prepared = [(0, one) for one in found.values()]
-    return Linkable((*found.values(), *_included(state, items, known, prepared)), known.internal)
+    included = _included(state, items, known, prepared)
+    return replace(none, functions=(*found.values(), *included))
 
 
 def _outlined(state: State, text: str) -> Outline:

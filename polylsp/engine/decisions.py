@@ -63,7 +63,7 @@ def summarised(prepared: Prepared, summaries: tuple[str, ...], known: Known) -> 
     return contained(
         f"summarising the function `{function.name}`",
         lambda: summarise(function, calls_of(known.summaries)),
-        lambda mishap: NoSummary(function.name, mishap.of("it")),
+        lambda mishap: NoSummary(function.name, mishap.of("it"), for_now=True),
     )
 
 
@@ -92,7 +92,13 @@ def _is_worth_caching(task: Task) -> bool:
     function = task.prepared.function
     if any(problem.code in ("internal-error", "budget") for problem in function.problems):
         return False
-    return bool(function.directives) or bool(loops_in(function.body))
+    return has_questions(task.prepared)
+
+
+def has_questions(prepared: Prepared) -> bool:
+    """True if there is something to decide about a function: it has loops or directives. Its facts rest on
+    effects of calls only then."""
+    return bool(prepared.function.directives) or bool(loops_in(prepared.function.body))
 
 
 def at_hand(task: Task) -> Task | None:
@@ -160,11 +166,13 @@ def summaries(
     outside: Callable[[str], Summary | NoSummary | None],
     stopped: Callable[[str], Stop | None],
     begin: Callable[[str, str], None],
+    *,
+    cached: bool = False,
 ) -> dict[str, Summary | NoSummary]:
     """Summaries of the functions of these names and of those that they call, callees first; none of functions
     that call themselves, directly or not, nor where `stopped` has a limit that was reached. `outside`
     summarises one that is not among the `known`; `begin(key, name)` is called before each one that is not
-    remembered."""
+    remembered. `cached`: summaries may come from the user's cache, and are stored there."""
     by_name = {one.function.name: one for one in known}
     result: dict[str, Summary | NoSummary] = {}
     visited: set[str] = set()
@@ -185,8 +193,14 @@ def summaries(
         if not summarised.remembers(*question):
             key = digest("summary", one.key, question[1])
             if (stop := stopped(key)) is not None:
-                return NoSummary(name, f"its analysis was stopped because {stop.reason}")
+                return NoSummary(name, f"its analysis was stopped because {stop.reason}", for_now=True)
+            if cached and (stored := fact_cache().summary(key)) is not None:
+                summarised.remember(stored, *question)
+                return stored
             begin(key, name)
+            made = summarised(*question)
+            if cached and not (isinstance(made, NoSummary) and made.for_now):
+                fact_cache().put_summary(key, made)
         return summarised(*question)
 
     for name in names:
@@ -201,6 +215,11 @@ def summaries(
             path.pop()
             result[one.function.name] = summary(one)
     return result
+
+
+def deciding(prepared: Prepared, known: Mapping[str, Summary | NoSummary]) -> tuple[Summary | NoSummary, ...]:
+    """Summaries that the facts of a function rest on."""
+    return used(prepared, known) if has_questions(prepared) else ()
 
 
 def used(prepared: Prepared, known: Mapping[str, Summary | NoSummary]) -> tuple[Summary | NoSummary, ...]:
@@ -219,6 +238,12 @@ def lighter(task: Task, stopped: Mapping[str, Stop]) -> Task:
 def keys_of(task: Task) -> tuple[str, ...]:
     """The keys of a task and of the lighter one that may stand in for it."""
     return task.key, _quick(task).key
+
+
+def is_about(answer: FunctionAnswer, task: Task) -> bool:
+    """True if an answer has all that a task wants: its key, or that with schedules."""
+    keys = task.key, _named(task.key, schedules=True)
+    return any(answer.key.startswith(f"{key}-{task.prepared.places}") for key in keys)
 
 
 def take_finished(task: Task, finished: Callable[[str], FunctionAnswer | None]) -> None:

@@ -12,19 +12,26 @@ import logging
 import os
 import platform
 import zlib
+from collections.abc import Callable, Set
+from dataclasses import dataclass, is_dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin
 
 from cattrs import Converter
-from cattrs.strategies import configure_tagged_union
 
 import polylsp
+from polylsp.analysis.scop.summaries import NoSummary, Summary
 from polylsp.core.disk_cache import DiskCache, cache_folder
-from polylsp.ir.directive import Finding
-from polylsp.ir.verdict import Verdict
-from polylsp.model.facts import FunctionFacts
+from polylsp.core.processes import contained
+from polylsp.core.text import Span
+from polylsp.engine.prepared import Question
+from polylsp.model.facts import Feasibility, FileProblem, FunctionFacts
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -36,8 +43,44 @@ _RENDERERS = ("cli", "server", "ide")
 """The packages of ours that only show facts; none of the others imports them."""
 
 
+@dataclass(frozen=True, slots=True)
+class FunctionRecord:
+    """A function of a file's record: an answer, with `facts` only where these are cached under no key."""
+
+    start: int
+    key: str
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+    pragmas: tuple[Span, ...]
+    language: str
+    feasibility: Feasibility | None
+    facts: FunctionFacts | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """The report of a file, with `schedules` or without; `rests_on` are questions about other files, each
+    with the answer that it had."""
+
+    language: str
+    schedules: bool
+    functions: tuple[FunctionRecord, ...]
+    problems: tuple[FileProblem, ...]
+    rests_on: tuple[tuple[Question, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Summarised:
+    summary: Summary | NoSummary
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    names: tuple[str, ...]
+
+
 class FactCache:
-    """The facts of functions by key; see `DiskCache` for its failures."""
+    """The facts of functions, their summaries and records of files by key; see `DiskCache` for failures."""
 
     def __init__(self, entries: DiskCache) -> None:
         self._entries = entries
@@ -49,19 +92,58 @@ class FactCache:
 
     def get(self, key: str) -> FunctionFacts | None:
         """The facts under a key, if they are cached."""
+        return self._read(key, FunctionFacts)
+
+    def put(self, key: str, facts: FunctionFacts) -> None:
+        """Cache facts under a key."""
+        self._put(key, facts)
+
+    def has(self, key: str) -> bool:
+        """True if there is an entry under a key."""
+        return self._entries.has(key)
+
+    def summary(self, key: str) -> Summary | NoSummary | None:
+        """The summary of a function under a key, if it is cached."""
+        found = self._read(key, _Summarised)
+        return found.summary if found is not None else None
+
+    def put_summary(self, key: str, summary: Summary | NoSummary) -> None:
+        """Cache a summary under a key."""
+        self._put(key, _Summarised(summary))
+
+    def record(self, key: str) -> FileRecord | None:
+        """The record of a file under a key, if it is cached."""
+        return self._read(key, FileRecord)
+
+    def put_record(self, key: str, record: FileRecord) -> None:
+        """Cache the record of a file under a key."""
+        self._put(key, record)
+
+    def names(self, key: str) -> frozenset[str] | None:
+        """A set of names under a key, if it is cached."""
+        found = self._read(key, _Names)
+        return frozenset(found.names) if found is not None else None
+
+    def put_names(self, key: str, names: frozenset[str]) -> None:
+        """Cache a set of names under a key."""
+        self._put(key, _Names(tuple(sorted(names))))
+
+    def _put(self, key: str, value: FunctionFacts | FileRecord | _Summarised | _Names) -> None:
+        # The cache never costs the work.
+        written = contained("writing an entry of the cache", lambda: encoded(value), lambda _: None)
+        if written is not None:
+            self._entries.put(key, written)
+
+    def _read(self, key: str, kind: type[T]) -> T | None:
         value = self._entries.get(key)
         if value is None:
             return None
         try:
-            return decoded(value)
+            return decoded(value, kind)
         except Exception as error:
             logger.info("An entry of the cache cannot be read: %s", error)
             self._entries.drop(key)
             return None
-
-    def put(self, key: str, facts: FunctionFacts) -> None:
-        """Cache facts under a key."""
-        self._entries.put(key, encoded(facts))
 
     def flush(self) -> None:
         """Write down which facts were used."""
@@ -74,14 +156,14 @@ def fact_cache() -> FactCache:
     return _opened(cache_folder(), os.getpid())
 
 
-def encoded(facts: FunctionFacts) -> bytes:
-    """Facts as bytes."""
-    return zlib.compress(json.dumps(_converter().unstructure(facts), separators=(",", ":")).encode(), 1)
+def encoded(value: FunctionFacts | FileRecord | _Summarised | _Names) -> bytes:
+    """A value as bytes."""
+    return zlib.compress(json.dumps(_converter().unstructure(value), separators=(",", ":")).encode(), 1)
 
 
-def decoded(value: bytes) -> FunctionFacts:
-    """The facts that bytes stand for; raises an exception of any kind where they stand for none."""
-    return _converter().structure(json.loads(zlib.decompress(value)), FunctionFacts)
+def decoded(value: bytes, kind: type[T]) -> T:
+    """The value of a kind that bytes stand for; raises an exception of any kind where they stand for none."""
+    return _converter().structure(json.loads(zlib.decompress(value)), kind)
 
 
 def cached_bytes() -> int:
@@ -118,9 +200,46 @@ def _version(package: str) -> str:
         return ""
 
 
+_NAME = "_type"
+"""The key under which a member of a union has the name of its class."""
+
+
 @lru_cache
 def _converter() -> Converter:
-    converter = Converter(detailed_validation=False)
-    for union in (Verdict, Finding):
-        configure_tagged_union(union, converter)
+    # Expressions and types contain each other: hooks of their unions find those of the members when used.
+    converter = Converter(detailed_validation=False, unstruct_collection_overrides={Set: list})
+
+    def unstructure_hook(_: Any) -> Callable[[Any], Any]:
+        return unstructure
+
+    def unstructure(value: Any) -> Any:
+        return None if value is None else {_NAME: type(value).__name__, **converter.unstructure(value)}
+
+    def structure_hook(union: Any) -> Callable[[Any, Any], Any]:
+        classes = {each.__name__: each for each in get_args(union)}
+
+        def structure(data: Any, _: object) -> Any:
+            return None if data is None else converter.structure(data, classes[data[_NAME]])
+
+        return structure
+
+    converter.register_unstructure_hook_factory(_is_union_of_classes, unstructure_hook)
+    converter.register_structure_hook_factory(_is_union_of_classes, structure_hook)
+    plain = (tuple[int, ...], tuple[str, ...])
+    converter.register_structure_hook_func(lambda kind: any(kind == each for each in plain), _as_tuple)
+    converter.register_structure_hook_func(lambda kind: kind == Union[int, float], _as_it_is)
     return converter
+
+
+def _as_tuple(data: Any, _: object) -> Any:
+    return tuple(data)
+
+
+def _as_it_is(data: Any, _: object) -> Any:
+    return data
+
+
+def _is_union_of_classes(kind: Any) -> bool:
+    members = [each for each in get_args(kind) if each is not NoneType]
+    is_union = get_origin(kind) in (Union, UnionType)
+    return is_union and len(members) > 1 and all(map(is_dataclass, members))

@@ -97,12 +97,13 @@ class Answers:
 class State:
     """State of the last version of a file: functions and answers that an edit left alone. A language's reader
     stores there the text with its `outline`, the environment of the functions (`known`), and the `prepared`
-    form of each item."""
+    form of each item. `recorded` are the answers of the record that was last found of the file, and that."""
 
     outline: tuple[str, object] | None = None
     known: object = None
     prepared: dict[Any, Prepared] = field(default_factory=dict[Any, "Prepared"])
     answers: dict[Prepared, Answers] = field(default_factory=dict["Prepared", "Answers"])
+    recorded: tuple[object, dict[int, FunctionAnswer]] | None = None
 
 
 _states: OrderedDict[str, State] = OrderedDict()
@@ -143,6 +144,12 @@ def models(key: str) -> tuple[Nest, ...] | None:
 # --------------------------------------------------------------------------------------------------
 
 
+Question = tuple[str, ...]
+"""A question about other files that a report rests on: its kind, then its subject. `("file", path)`, which
+was read, and `("stamp", path)`, which would be read if it were there: when it changed last; `("header", path,
+name, folder)`: the header that a file means by a name; `("options", path)`: those that a file is compiled
+with; `("home", path, name)`: the file that defines a function which a file calls."""
+
 Observer = Callable[[str, str, int, int], None]
 """Called with a key, a function's name, and how many of how many functions are done."""
 
@@ -168,7 +175,7 @@ class Functions:
     the offsets `broken` report themselves. `resident`: code of the file may keep data on a device for
     functions that do not say so. `serial` are the functions with tasks that no parallel region calls.
     `included` are functions that headers define and that those of the file call, or that these call in turn.
-    `others` is the number of functions of the file that are left out.
+    `others` is the number of functions of the file that are left out; `questions` those about other files.
     """
 
     prepared: list[tuple[int, Prepared]]
@@ -177,6 +184,7 @@ class Functions:
     serial: frozenset[str] = frozenset()
     included: tuple[Prepared, ...] = ()
     others: int = 0
+    questions: tuple[Question, ...] = ()
 
     @property
     def callable(self) -> list[Prepared]:

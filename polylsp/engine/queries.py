@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from polylsp.analysis.function_facts import Wanted, nests_of
+from polylsp.analysis.scop.summaries import NoSummary, Summary
 from polylsp.core.notebook import cells_of
 from polylsp.core.processes import Mishap, Stop, contained
 from polylsp.core.settings import Settings
@@ -28,6 +29,9 @@ from polylsp.engine.decisions import (
     calls_in,
     calls_of,
     decided,
+    deciding,
+    has_questions,
+    is_about,
     keys_of,
     lighter,
     take_finished,
@@ -37,6 +41,7 @@ from polylsp.engine.decisions import (
     used,
 )
 from polylsp.engine.fact_cache import fact_cache
+from polylsp.engine.file_records import records_of
 from polylsp.engine.prepared import (
     SILENT,
     Answers,
@@ -50,7 +55,7 @@ from polylsp.engine.prepared import (
     state_of,
     urgent_first,
 )
-from polylsp.engine.reading import called, language_for, read, read_urgent
+from polylsp.engine.reading import Links, called, language_for, read, read_urgent
 from polylsp.model.action import Answer, Ask, Declined, Kept
 from polylsp.model.facts import (
     Feasibility,
@@ -100,7 +105,7 @@ def _subject_of(
         return None
     # An edit needs the verdicts alone: its request must not wait for isl's scheduler.
     wanted = wanted_of(settings, functions, schedules=False)
-    summarised = used(one, called(path, settings, functions, [one]))
+    summarised = used(one, called(path, functions, [one], Links(settings)))
     task = task_of(one, summarised, wanted, cached=settings.cache)
     task = at_hand(task) or task
     return placed_in(text, prepared, starts, task, decided(task), functions.included)
@@ -238,7 +243,15 @@ def analyse(
     Functions that the `stream` leaves to another process are not in the report."""
 
     run = _Run(path, text, settings, given_up, observe, stream, schedules, relations)
-    if stream.is_watched:
+    records = records_of(path, text, settings) if settings.cache and not relations else None
+    recorded = records.find(schedules=schedules) if records is not None else None
+    known = recorded.report(stream, observe) if recorded is not None else None
+    if known is not None:
+        # A text that is going to be edited is read all the same, but not before its findings are shown.
+        if not (stream.is_watched and schedules):
+            return known
+        run.recorded = {each.start: each.answer for each in known.functions}
+    elif stream.is_watched:
         urgent = read_urgent(path, text, settings, stream.focus(), stopped=run.stopped, observe=observe)
         if urgent is not None:
             run.decide(urgent, edits=False)
@@ -249,12 +262,17 @@ def analyse(
         stream.opened(language.name, tuple(start for start, _ in functions.prepared), problems())
     answers = run.decide(functions, edits=edits)
     forget(path, state_of(path), functions.prepared)
-    if settings.cache:
-        fact_cache().flush()
     placed = tuple(
         PlacedFunction(start, answers[start]) for start, _ in functions.prepared if start in answers
     )
-    return FileReport(path, language.name, placed, problems())
+    report = FileReport(path, language.name, placed, problems())
+    if records is not None and (schedules or not stream.is_watched):
+        complete = run.completed(functions, report)
+        if complete is not None and complete != known:
+            records.keep(complete, run.links.questions, schedules=schedules)
+    if settings.cache:
+        fact_cache().flush()
+    return report
 
 
 class _Run:
@@ -275,6 +293,9 @@ class _Run:
         self._given_up, self._observe, self._stream = given_up, observe, stream
         self._schedules, self._relations = schedules, relations
         self._until = 0.0
+        self.links = Links(settings)
+        self.recorded: Mapping[int, FunctionAnswer] = {}
+        self._known: Mapping[str, Summary | NoSummary] = {}
 
     def stopped(self, key: str) -> Stop | None:
         """The limit that work reached before, or that another process is at it."""
@@ -285,9 +306,9 @@ class _Run:
         to the stream as soon as it is found."""
         stream, prepared, state = self._stream, functions.prepared, state_of(self._path)
         begin = partial(self._begin, len(prepared))
-        known = called(
-            self._path, self._settings, functions, [one for _, one in prepared], self.stopped, begin
-        )
+        self.links = Links(self._settings, self.stopped, begin)
+        deciders = [one for _, one in prepared if has_questions(one)]
+        self._known = known = called(self._path, functions, deciders, self.links)
         wanted = wanted_of(self._settings, functions, schedules=self._schedules, relations=self._relations)
         self._until = process_time() + self._settings.max_seconds / 2
         answers: dict[int, FunctionAnswer] = {}
@@ -295,7 +316,13 @@ class _Run:
         for start, one in prepared:
             if not stream.takes(start):
                 continue
-            answer = state.answers.get(one, Answers()).get(wanted, used(one, known), self._given_up)
+            answer = state.answers.get(one, Answers()).get(wanted, deciding(one, known), self._given_up)
+            if answer is None and (recorded := self.recorded.get(start)) is not None:
+                task = task_of(one, deciding(one, known), wanted, cached=True)
+                if is_about(recorded, task) and task.key not in self._given_up:
+                    decided.remember(recorded.facts, task)
+                    state.answers[one] = self._remembered(task, task.summaries, recorded)
+                    answer = recorded
             if answer is None or (edits and answer.feasibility is None):
                 waiting.append((Span(start, start + one.ends[-1]), one))
             else:
@@ -304,7 +331,7 @@ class _Run:
         for start, one in urgent_first(waiting, stream.focus):
             if not stream.takes(start):
                 continue
-            whole = task_of(one, used(one, known), wanted, cached=self._settings.cache)
+            whole = task_of(one, deciding(one, known), wanted, cached=self._settings.cache)
             pause = partial(begin, name=one.function.name, done=len(answers))
             found = self._found(whole, pause)
             if found is None:
@@ -312,12 +339,35 @@ class _Run:
             task, answer = found
             if edits:
                 answer = self._with_edits(task, start, answer, functions, pause)
-            keys = keys_of(whole)
-            stopped = tuple(map(self._given_up.get, keys))
-            state.answers[one] = Answers(wanted, task.summaries, keys, stopped, answer)
+            state.answers[one] = self._remembered(whole, task.summaries, answer)
             answers[start] = answer
             stream.found(start, answer)
         return answers
+
+    def _remembered(
+        self, whole: Task, summaries: tuple[Summary | NoSummary, ...], answer: FunctionAnswer
+    ) -> Answers:
+        """The answer about a function for the next version of the file."""
+        keys = keys_of(whole)
+        return Answers(whole.wanted, summaries, keys, tuple(map(self._given_up.get, keys)), answer)
+
+    def completed(self, functions: Functions, report: FileReport) -> FileReport | None:
+        """The report with the answers that other processes have cached; none where some are missing, or where
+        a limit of this process, or an error of ours, has a part in it."""
+        if not self.links.is_settled:
+            return None
+        wanted = wanted_of(self._settings, functions, schedules=self._schedules)
+        found = {each.start: each.answer for each in report.functions}
+        placed: list[PlacedFunction] = []
+        for start, one in functions.prepared:
+            task = task_of(one, deciding(one, self._known), wanted, cached=True)
+            answer = found.get(start)
+            if answer is None and has_questions(one) and at_hand(task) is None:
+                return None
+            placed.append(PlacedFunction(start, answer or answer_of(at_hand(task) or task, _NONE)))
+            if not is_about(placed[-1].answer, task):
+                return None
+        return replace(report, functions=tuple(placed))
 
     def _begin(self, total: int, key: str, name: str, done: int = 0) -> None:
         if self._observe is not None:
@@ -388,7 +438,7 @@ def iteration_space(
     functions = read(path, text, settings)
     named = ((start, each) for start, each in functions.prepared if each.function.name == function)
     one = next(each for start, each in named if starts in (None, start))
-    calls = calls_of(used(one, called(path, settings, functions, [one])))
+    calls = calls_of(used(one, called(path, functions, [one], Links(settings))))
     return drawn_space(one.function, calls, ordinal, dimensions, settings.max_operations)
 
 

@@ -7,15 +7,27 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from importlib import import_module
 from pathlib import Path
+from time import time
 
 from polylsp.analysis.scop.summaries import NoSummary, Summary
 from polylsp.core.language import C, Language, language_of
 from polylsp.core.processes import Mishap, Stop, contained
 from polylsp.core.settings import Settings
-from polylsp.core.source_files import decode, read_file
+from polylsp.core.source_files import changed_since, decode, read_file, signature
 from polylsp.core.text import Span
 from polylsp.engine.decisions import summaries
-from polylsp.engine.prepared import Functions, Observer, Prepared, Reader, Stopped, never_stopped, state_of
+from polylsp.engine.fact_cache import fact_cache
+from polylsp.engine.prepared import (
+    Functions,
+    Observer,
+    Prepared,
+    Question,
+    Reader,
+    Stopped,
+    digest,
+    never_stopped,
+    state_of,
+)
 from polylsp.frontends.c.file_reading import stamp
 from polylsp.frontends.c.headers import nearest, project_of
 from polylsp.frontends.c.outline import outline
@@ -101,40 +113,56 @@ _DEEPEST = 8
 
 def called(
     path: str,
-    settings: Settings,
     functions: Functions,
     callers: Iterable[Prepared],
-    stopped: Callable[[str], Stop | None] = lambda key: None,
-    begin: Callable[[str, str], None] = lambda key, name: None,
+    links: Links,
 ) -> dict[str, Summary | NoSummary]:
-    """Summaries of the functions that some of a file call, wherever in its project they are defined;
-    `stopped` and `begin` as in `summaries`."""
-    linker = _Linker(settings, stopped, begin)
+    """Summaries of the functions that some of a file call, wherever in its project they are defined."""
     names = dict.fromkeys(name for one in callers for name in one.calls)
-    return summaries(functions.callable, names, partial(linker.outside, path, ()), stopped, begin)
+    found = links.summaries(functions.callable, names, partial(links.outside, path, ()))
+    links.questions.update(dict.fromkeys(functions.questions))
+    return found
 
 
 Chain = tuple[tuple[str, str], ...]
 """The files and functions on the way to a call, the latest last."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Linker:
-    """Finds the definitions of functions in other files, as these are when the first is looked for."""
+@dataclass(slots=True)
+class Links:
+    """Finds the definitions of functions in other files, as these are when the first is looked for; `stopped`
+    and `begin` as in `summaries`. `questions` are those about other files that were asked; `is_settled`
+    unless the next process may find another summary."""
 
     settings: Settings
-    stopped: Callable[[str], Stop | None]
-    begin: Callable[[str, str], None]
-    homes: dict[str, Mapping[str, tuple[str, ...]]] = field(
+    stopped: Callable[[str], Stop | None] = lambda key: None
+    begin: Callable[[str, str], None] = lambda key, name: None
+    questions: dict[Question, None] = field(default_factory=dict[Question, None])
+    is_settled: bool = True
+    _homes: dict[str, Mapping[str, tuple[str, ...]]] = field(
         default_factory=lambda: dict[str, Mapping[str, tuple[str, ...]]]()
     )
     """By the folder of a caller, the files of its project that define a function, by its name."""
+
+    def summaries(
+        self,
+        known: Iterable[Prepared],
+        names: Iterable[str],
+        outside: Callable[[str], Summary | NoSummary | None],
+    ) -> dict[str, Summary | NoSummary]:
+        """Summaries of functions and of those that they call."""
+        cached = self.settings.cache
+        found = summaries(known, names, outside, self.stopped, self.begin, cached=cached)
+        passing = any(isinstance(one, NoSummary) and one.for_now for one in found.values())
+        self.is_settled = self.is_settled and not passing
+        return found
 
     def outside(self, path: str, chain: Chain, name: str) -> Summary | NoSummary | None:
         """The summary of a function that a file calls and does not define."""
         if language_for(path) is not C or in_library(name) or effect_of(name) is not None:
             return None
-        home = self._defined_in(path, name)
+        home = self.defined_in(path, name)
+        self.questions["home", path, name] = None
         if home is None or len(chain) >= _DEEPEST:
             return None
         if (home, name) in chain:
@@ -145,26 +173,30 @@ class _Linker:
         from polylsp.engine.c_files import linkable
 
         found = linkable(home, _text(home, stamp(home)), name, self.settings)
-        if found is None:
+        own = ("file", home), ("options", home), *found.questions
+        self.questions.update(dict.fromkeys(own))
+        if not found.functions:
             return None
         outside = partial(self.outside, home, chain)
-        summary = summaries(found.functions, [name], outside, self.stopped, self.begin)[name]
+        summary = self.summaries(found.functions, [name], outside)[name]
         return _seen_outside(summary, found.internal, home)
 
-    def _defined_in(self, path: str, name: str) -> str | None:
+    def defined_in(self, path: str, name: str) -> str | None:
         """The file that defines a function for others: the nearest to `path`, if there is just one."""
         folder = str(Path(path).absolute().parent)
-        if folder not in self.homes:
-            self.homes[folder] = _homes(project_of(path).sources)
-        near = nearest((one for one in self.homes[folder].get(name, ()) if one != path), folder)
+        if folder not in self._homes:
+            stamped = tuple((one, stamp(one)) for one in project_of(path).sources)
+            self._homes[folder] = _homes(stamped, self.settings.cache)
+        near = nearest((one for one in self._homes[folder].get(name, ()) if one != path), folder)
         return near[0] if len(near) == 1 else None
 
 
-def _homes(sources: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
-    """By the name of a function, the files that define it."""
+@lru_cache(maxsize=8)
+def _homes(sources: tuple[tuple[str, int], ...], cached: bool) -> Mapping[str, tuple[str, ...]]:
+    """By the name of a function, the files that define it; `sources` are the files with their stamps."""
     found: dict[str, list[str]] = {}
-    for path in sources:
-        for name in _functions(path, stamp(path)):
+    for path, version in sources:
+        for name in _functions(path, version, cached):
             found.setdefault(name, []).append(path)
     return {name: tuple(paths) for name, paths in found.items()}
 
@@ -197,9 +229,16 @@ def _seen_outside(summary: Summary | NoSummary, internal: frozenset[str], home: 
 
 
 @lru_cache(maxsize=4096)
-def _functions(path: str, version: int) -> frozenset[str]:
-    """The functions that a file defines."""
-    return frozenset(item.name for item in outline(_text(path, version)).items if item.kind == "function")
+def _functions(path: str, version: int, cached: bool) -> frozenset[str]:
+    """The functions that a file defines; `cached`: they may come from the user's cache."""
+    begun, key = time(), f"defines-{digest(path, signature(path))}"
+    found = fact_cache().names(key) if cached else None
+    if found is None:
+        items = outline(_text(path, version)).items
+        found = frozenset(item.name for item in items if item.kind == "function")
+        if cached and not changed_since(path, begun):
+            fact_cache().put_names(key, found)
+    return found
 
 
 @lru_cache(maxsize=64)

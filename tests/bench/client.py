@@ -2,14 +2,41 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+import psutil
+
 SERVER = "import sys; from polylsp.server.app import serve_stdio; sys.exit(serve_stdio())"
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A time on the clock, and the CPU time that had been used by then; also the time between two of them."""
+
+    clock: float
+    cpu: float
+
+    def __sub__(self, before: Moment) -> Moment:
+        return Moment(self.clock - before.clock, self.cpu - before.cpu)
+
+
+def cpu_seconds(pid: int) -> float:
+    """CPU time of a process and of those below it."""
+    seconds = 0.0
+    with contextlib.suppress(psutil.Error):
+        process = psutil.Process(pid)
+        for each in (process, *process.children(recursive=True)):
+            with contextlib.suppress(psutil.Error):
+                times = each.cpu_times()
+                seconds += times.user + times.system
+    return seconds
 
 
 class Client:
@@ -24,7 +51,7 @@ class Client:
             stderr=subprocess.DEVNULL,
         )
         self._number = 0
-        self.published: list[tuple[float, bytes]] = []
+        self.published: list[tuple[Moment, bytes]] = []
         """The diagnostics that came, and when."""
 
     def notify(self, method: str, params: Any) -> None:
@@ -40,9 +67,13 @@ class Client:
         while True:
             body = self._read()
             if b"publishDiagnostics" in body[:120]:
-                self.published.append((time.perf_counter(), body))
+                self.published.append((self.moment(), body))
             if accept(body):
                 return body
+
+    def moment(self) -> Moment:
+        """Now, on the clock and in CPU time of the program with its processes."""
+        return Moment(time.perf_counter(), cpu_seconds(self.process.pid))
 
     def settle(self) -> None:
         """Wait until all that is open is analysed."""

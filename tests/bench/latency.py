@@ -15,12 +15,13 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import python_kernels
-from client import SERVER, Client, percentile, published
+from client import SERVER, Client, Moment, percentile, published
 from rich.console import Console
 from rich.table import Table
 
@@ -160,12 +161,12 @@ def in_python(functions: int) -> Measured:
 @dataclass
 class Session:
     """Measurements on one file, in seconds and MiB: from opening to the first findings, to all of them, to
-    transforms and edits beside, and to all of that when it was closed and is opened again."""
+    transforms and edits beside, and to all findings in a server that finds the file in the cache."""
 
-    opened: float
-    found: float
-    full: float
-    reopened: float
+    opened: Moment
+    found: Moment
+    full: Moment
+    reopened: Moment
     edits: list[float]
     hovers: list[float]
     memory: tuple[float, float]
@@ -173,19 +174,18 @@ class Session:
 
 
 def measure(given: Measured, edits: int) -> Session:
+    """All figures of a file, of which nothing is cached to begin with."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["POLYLSP_CACHE_DIR"] = folder
+        return measured(given, edits)
+
+
+def measured(given: Measured, edits: int) -> Session:
     client = Client("-c", SERVER)
     client.ready()
     uri, text = f"file:///bench/bench.{given.suffix}", given.text
-    start = time.perf_counter()
-    document = {"uri": uri, "languageId": given.language, "version": 1, "text": text}
-    client.notify("textDocument/didOpen", {"textDocument": document})
-    client.receive(lambda body: published(body, 1))
-    opened = time.perf_counter() - start
-    client.settle()
-    full = time.perf_counter() - start
-    counts = [(at - start, len(json.loads(body)["params"]["diagnostics"])) for at, body in client.published]
-    findings = counts[-1][1]
-    found = next(at for at, count in counts if count == findings)
+    opened, full = open_file(client, given)
+    found, findings = all_found(client)
     lines = text.split("\n")
     loops = [number for number, line in enumerate(lines) if given.loop in line]
     times: list[float] = []
@@ -210,26 +210,50 @@ def measure(given: Measured, edits: int) -> Session:
         answer = client.request("textDocument/hover", {"textDocument": {"uri": uri}, "position": position})
         hovers.append(time.perf_counter() - start)
         assert answer["result"] is not None
-    last = edits + 2
-    client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
-    start = time.perf_counter()
-    document = {**document, "version": last, "text": "\n".join(lines)}
-    client.notify("textDocument/didOpen", {"textDocument": document})
-    client.receive(lambda body: published(body, last))
-    client.settle()
-    reopened = time.perf_counter() - start
     status = client.request("workspace/executeCommand", {"command": "polylsp.status", "arguments": []})
     worker = status["result"]["workerPid"]
     memory = resident(client.process.pid), resident(worker)
     client.end()
+    again = Client("-c", SERVER)
+    again.ready()
+    open_file(again, given)
+    reopened, findings_again = all_found(again)
+    again.end()
+    assert findings_again == findings
     return Session(opened, found, full, reopened, times, hovers, memory, findings)
+
+
+def open_file(client: Client, given: Measured) -> tuple[Moment, Moment]:
+    """Open a file; the time until its first findings, and until all is done."""
+    client.settle()  # The worker is loaded, as it is where a project was opened before.
+    client.published.clear()
+    start = client.moment()
+    document = {
+        "uri": f"file:///bench/bench.{given.suffix}",
+        "languageId": given.language,
+        "version": 1,
+        "text": given.text,
+    }
+    client.notify("textDocument/didOpen", {"textDocument": document})
+    client.receive(lambda body: published(body, 1))
+    opened = client.moment() - start
+    client.settle()
+    client.published = [(at - start, body) for at, body in client.published]
+    return opened, client.moment() - start
+
+
+def all_found(client: Client) -> tuple[Moment, int]:
+    """The time until all findings were there, and their number."""
+    counts = [(at, len(json.loads(body)["params"]["diagnostics"])) for at, body in client.published]
+    findings = counts[-1][1]
+    return next(at for at, count in counts if count == findings), findings
 
 
 @dataclass
 class Other:
     """Figures of clangd, in seconds: from opening to its first diagnostics, and from an edit to the next."""
 
-    opened: float
+    opened: Moment
     edits: list[float]
 
 
@@ -243,11 +267,11 @@ def measure_other(program: str, given: Measured, edits: int) -> Other:
     client = Client("--log=error", program=program)
     client.ready()
     uri, lines = f"file:///bench/bench.{given.suffix}", given.text.split("\n")
-    start = time.perf_counter()
+    start = client.moment()
     document = {"uri": uri, "languageId": given.language, "version": 1, "text": given.text}
     client.notify("textDocument/didOpen", {"textDocument": document})
     client.receive(lambda body: diagnosed(body, 1))
-    opened = time.perf_counter() - start
+    opened = client.moment() - start
     loops = [number for number, line in enumerate(lines) if given.loop in line]
     times: list[float] = []
     for count in range(edits):
@@ -284,7 +308,7 @@ def cpu_seconds(text: str) -> float:
         "gc.set_threshold(50_000, 20, 50)\n"
         "text = sys.stdin.read()\n"
         "start = time.process_time()\n"
-        "analyse('bench.c', text, Settings())\n"
+        "analyse('bench.c', text, Settings(cache=False))\n"
         "print(time.process_time() - start)\n"
     )
     command = [sys.executable, "-c", code]
@@ -322,7 +346,7 @@ def split(functions: int) -> dict[str, float]:
         "outline(text)\n"
         "outlined = time.perf_counter() - start\n"
         "start = time.perf_counter()\n"
-        "report = analyse('bench.c', text, Settings())\n"
+        "report = analyse('bench.c', text, Settings(cache=False))\n"
         "parts = {'all': time.perf_counter() - start, 'outline': outlined}\n"
         "for placed in report.functions:\n"
         "    for part, seconds in placed.answer.facts.seconds:\n"
@@ -339,7 +363,7 @@ def check_times(repeat: int, folder: Path) -> tuple[float, float]:
     """Seconds that `polylsp check` takes for the PolyBench samples, in one process and in two, in turn."""
 
     def seconds(jobs: int) -> float:
-        command = [sys.executable, "-m", "polylsp", "check", "--jobs", str(jobs), str(folder)]
+        command = [sys.executable, "-m", "polylsp", "check", "--no-cache", "--jobs", str(jobs), str(folder)]
         start = time.perf_counter()
         subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
         return time.perf_counter() - start
@@ -353,23 +377,24 @@ def main() -> None:
     parser.add_argument("--edits", type=int, default=200)
     parser.add_argument("--quick", action="store_true", help="only the file of 1,000 lines")
     arguments = parser.parse_args()
+    edits, quick = arguments.edits, arguments.quick
     bare, ours = ready_times(5)
-    small = measure(in_c(100), arguments.edits)
+    small = measure(in_c(100), edits)
     other = clangd()
     table = Table("figure", "measured", "goal", title="How long an editor waits")
     table.add_row(
         "server ready / bare pygls server", f"{ours / bare:.2f} ({ours:.3f} s / {bare:.3f} s)", "≤ 1.3"
     )
     report(table, "1,000 lines", small, "≤ 1.5 s", "≤ 40 ms", "≤ 120 ms")
-    compare(table, small, other and measure_other(other, in_c(100), min(20, arguments.edits)), opening=False)
+    compare(table, small, other and measure_other(other, in_c(100), min(20, edits)), opening=False)
     table.add_row("1,000 lines: CPU time of the analysis", f"{cpu_seconds(in_c(100).text):.2f} s", "≤ 0.8 s")
-    python = measure(in_python(100), arguments.edits)
+    python = measure(in_python(100), edits)
     report(table, "1,000 lines of Python", python, "", "≤ 40 ms", "")
-    if not arguments.quick:
-        large = measure(in_c(1000), arguments.edits)
+    if not quick:
+        large = measure(in_c(1000), edits)
         limit = 1.5 * statistics.median(small.edits)
         report(table, "10,000 lines", large, "", f"≤ 60 ms (1.5 × measured: {limit * 1000:.1f} ms)", "")
-        compare(table, large, other and measure_other(other, in_c(1000), min(20, arguments.edits)))
+        compare(table, large, other and measure_other(other, in_c(1000), min(20, edits)))
     one, two = check_times(5, POLYBENCH / "c")
     in_one, _ = check_times(3, POLYBENCH / "python")
     table.add_section()
@@ -393,10 +418,10 @@ def report(
 
     server, worker = session.memory
     table.add_section()
-    table.add_row(f"{name}: open → first findings", f"{session.opened:.2f} s", open_goal)
-    table.add_row(f"{name}: open → all findings ({session.findings})", f"{session.found:.2f} s", "")
-    table.add_row(f"{name}: open → transforms, and edits that were tried", f"{session.full:.2f} s", "")
-    table.add_row(f"{name}: close, open → all findings", f"{session.reopened:.2f} s", "")
+    table.add_row(f"{name}: open → first findings", f"{session.opened.clock:.2f} s", open_goal)
+    table.add_row(f"{name}: open → all findings ({session.findings})", f"{session.found.clock:.2f} s", "")
+    table.add_row(f"{name}: open → transforms, and edits that were tried", f"{session.full.clock:.2f} s", "")
+    table.add_row(f"{name}: open → all findings, cached", f"{session.reopened.clock:.2f} s", "")
     table.add_row(
         f"{name}: edit → findings, median", milliseconds(statistics.median(session.edits)), median_goal
     )
@@ -416,10 +441,15 @@ def compare(table: Table, ours: Session, theirs: Other | str | None, opening: bo
     def row(what: str, seconds: float, other: float, goal: str) -> None:
         table.add_row(f"… {what}, beside clangd", f"{seconds / other:.2f} times ({other:.3f} s)", goal)
 
+    def both(what: str, own: Moment, other: Moment, goal: str) -> None:
+        # On a machine that has other work to do, the clock says little.
+        row(what, own.clock, other.clock, goal)
+        row(f"{what}, CPU time", own.cpu, other.cpu, goal)
+
     if opening:
-        row("first findings", ours.opened, theirs.opened, "≤ 1.5 times")
-        row("all findings", ours.found, theirs.opened, "≤ 6 times")
-        row("all findings when opened again", ours.reopened, theirs.opened, "≤ 1 times")
+        both("first findings", ours.opened, theirs.opened, "≤ 1.5 times")
+        both("all findings", ours.found, theirs.opened, "≤ 6 times")
+        both("all findings when cached", ours.reopened, theirs.opened, "≤ 1 times")
     row(
         "edit → findings, median",
         statistics.median(ours.edits),

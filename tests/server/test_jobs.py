@@ -16,6 +16,7 @@ from polylsp.ir.verdict import word
 from polylsp.server.crew import Blame, Culprit
 from polylsp.server.messages import Ready
 from polylsp.server.worker import Limit, Loss, Supervisor
+from tests.extent import IS_WHOLE
 
 pytestmark = pytest.mark.asyncio
 
@@ -152,7 +153,9 @@ async def test_a_file_whose_workers_die_before_any_function_is_tried_again_after
     assert len(bench.told) == 1 and "3 times" in bench.told[0]
 
 
-async def test_workers_killed_at_random_lose_nothing(make: Make):
+@pytest.mark.timeout(600)
+async def test_workers_killed_at_random_lose_nothing(make: Make, tmp_path: Path):
+    kills = 200 if IS_WHOLE else 20
     bench, calm, added = make(patience=0.0, rest=0.0), make(), 0
     text = "".join(function(f"f{n}", "t" if n % 3 else "i") for n in range(40))
 
@@ -162,12 +165,14 @@ async def test_workers_killed_at_random_lose_nothing(make: Make):
         bench.edit(document, text + "".join(function(f"added{added}_{n}") for n in range(10)))
 
     document = bench.open(text)
-    await bench.kill(20, 7, go_on)
+    await bench.kill(kills, 7, go_on)
     bench.jobs.want_schedules(document)
     await bench.until(lambda: bench.jobs.is_idle and not bench.jobs.set_aside)
+    begun = Counter(analysed(tmp_path))
+    assert begun.total() - len(begun) <= kills, "a kill costs the function at hand, and no other"
     expected = await calm.whole(calm.open(document.source.text))
     assert facts(await bench.whole(document)) == facts(expected)
-    assert bench.jobs.restarts >= 20 and calm.jobs.restarts == 0
+    assert bench.jobs.restarts >= kills and calm.jobs.restarts == 0
 
 
 # --- limits ------------------------------------------------------------------------------------

@@ -90,13 +90,15 @@ class NoSummary:
     """Reason why a function of the file cannot be summarised. `state` are the variables with static storage
     that each call surely uses; `None` where the function may order threads. `reports`: all that it does is to
     print, or to end the program. `ordered`: the function of the library that each call surely calls, and
-    whose calls have to keep their order; empty if there is none."""
+    whose calls have to keep their order; empty if there is none. `for_now`: because of a limit of the
+    process, or an error of ours."""
 
     name: str
     reason: str
     state: tuple[StateAccess, ...] | None = None
     reports: bool = False
     ordered: str = ""
+    for_now: bool = False
 
     @property
     def key(self) -> str:

@@ -25,8 +25,8 @@ from polylsp.frontends.c.top_level import Declaration, Index
 @dataclass(frozen=True, eq=False)
 class Environment:
     """Macros and declarations of a file. `headers` are the files read, `wanted` those that would have been
-    read, had they existed: changes of either make the environment stale. `per_thread` are the thread-local
-    variables."""
+    read, had they existed: changes of either make the environment stale. `searched` are the names, each with
+    a folder, that no include path led to. `per_thread` are the thread-local variables."""
 
     macros: Mapping[int, Mapping[str, Macro]]
     known: Index
@@ -34,6 +34,7 @@ class Environment:
     headers: tuple[str, ...]
     wanted: tuple[str, ...]
     per_thread: frozenset[str]
+    searched: tuple[tuple[str, str], ...] = ()
 
     def macros_at(self, item: int) -> Mapping[str, Macro] | None:
         """The macros in force where item `item`, a function, starts; `None` if a conditional
@@ -158,4 +159,5 @@ def _environment(
         tuple(reading.headers),
         tuple(reading.wanted),
         frozenset(reading.per_thread).union(*(each.names for each in reading.found if each.per_thread)),
+        tuple(reading.searched),
     )

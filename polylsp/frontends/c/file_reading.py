@@ -11,7 +11,7 @@ from pathlib import Path
 from polylsp.core.source_files import decode, read_file, why_no_file
 from polylsp.frontends.c import top_level
 from polylsp.frontends.c.compile_options import Options
-from polylsp.frontends.c.headers import Several, project_of, system_header
+from polylsp.frontends.c.headers import Several, project_header, project_of
 from polylsp.frontends.c.macro_expansion import Overflow, expand_texts
 from polylsp.frontends.c.macros import History, InForce, Macro, macro, predefined
 from polylsp.frontends.c.preprocessor_lines import Condition, Script, Step, follow, included_name, script
@@ -51,6 +51,7 @@ class Reading:
     problems: dict[Problem, None] = field(default_factory=dict[Problem, None])
     headers: dict[str, None] = field(default_factory=dict[str, None])
     wanted: dict[str, None] = field(default_factory=dict[str, None])
+    searched: dict[tuple[str, str], None] = field(default_factory=dict[tuple[str, str], None])
     missing: set[str] = field(default_factory=set[str])
     nested: dict[tuple[int, str], list[tuple[str, str, str]]] = field(
         default_factory=dict[tuple[int, str], list[tuple[str, str, str]]]
@@ -162,8 +163,9 @@ class Reading:
                 return
             if not candidate.startswith(str(BUNDLED)):
                 self.wanted[candidate] = None
+        self.searched[name, folder] = None
         project = project_of(self.path)
-        match project.header(name, folder) or system_header(name):
+        match project_header(self.path, name, folder):
             case str(found):
                 self._read_header(found)
             case None:

@@ -102,6 +102,12 @@ def project_root(path: str) -> str:
     return str(outermost if outermost != own or beside is None else beside)
 
 
+def project_header(path: str, name: str, folder: str) -> str | Several | None:
+    """The header that a file means by a name for which there is no include path: the nearest to a folder in
+    the file's project, else that of the system."""
+    return project_of(path).header(name, folder) or system_header(name)
+
+
 def system_header(name: str) -> str | None:
     """A header of the system, where compilers look for it."""
     candidates = (Path(folder, name) for folder in _SYSTEM)
