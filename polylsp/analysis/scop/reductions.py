@@ -88,6 +88,9 @@ def reduction_of(assign: Assign, quiet: Quiet) -> Update | None:
     if not isinstance(target, (Integer, Floating)):
         return None
     value = stripped(assign.value)
+    flag = _flag_update(assign)
+    if flag is not None:
+        return flag
     if assign.operator is not None:
         operator = _COMPOUND.get(assign.operator)
         exact = operator is not None and _keeps(operator, target, target, assign.value.type)
@@ -103,6 +106,31 @@ def reduction_of(assign: Assign, quiet: Quiet) -> Update | None:
             return _selection(value, assign, quiet)
         case _:
             return None
+
+
+def _flag_update(assign: Assign) -> Update | None:
+    """`f |= e` and `f &= e` of a truth value, stored as `(f op e) != 0`: `||` and `&&` that evaluate both
+    sides. With `&` the other operands are truth values too, of which each bit counts."""
+    bits = _truth(assign.value)
+    value = stripped(bits)
+    target = assign.target
+    if assign.operator is not None or target.steps or target.type != _BOOL or bits is assign.value:
+        return None
+    if not isinstance(value, Binary) or value.operator not in ("|", "&"):
+        return None
+    update = _chain(value, replace(assign, value=bits))
+    others = _operands(bits, _COMPOUND[value.operator], _BOOL, _BOOL)
+    if update is None or (value.operator == "&" and not all(_is_truth(each.value) for each in others)):
+        return None
+    return _update("||" if value.operator == "|" else "&&", assign, ())
+
+
+def _is_truth(expression: Expr) -> bool:
+    """True if a value is 0 or 1."""
+    inner = stripped(expression)
+    if isinstance(inner, Binary):
+        return inner.operator in ("==", "!=", "<", "<=", ">", ">=", "&&", "||")
+    return inner.type == _BOOL or (isinstance(inner, Unary) and inner.operator == "!")
 
 
 def conditional_extremum(statement: If, quiet: Quiet) -> tuple[Assign, Update] | None:

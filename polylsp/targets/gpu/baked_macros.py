@@ -38,7 +38,9 @@ _TYPE_WORDS = frozenset(
 _LIBRARY_TYPES = frozenset(
     ("bool", "size_t", "ptrdiff_t", "ssize_t", "intptr_t", "uintptr_t", "int8_t", "int16_t", "int32_t")
 ) | {"int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t"}
-_STANDARD = re.compile(r"M_\w+|(FLT|DBL)_\w+|CHAR_BIT|(U|S)?(CHAR|SHRT|INT|LONG|LLONG|INT\d+|SIZE)_(MAX|MIN)")
+_STANDARD = re.compile(
+    r"true|false|M_\w+|(FLT|DBL)_\w+|CHAR_BIT|(U|S)?(CHAR|SHRT|INT|LONG|LLONG|INT\d+|SIZE)_(MAX|MIN)"
+)
 """Numbers that the headers of C say, the same on all machines that polylsp knows."""
 _LITERAL = re.compile(r"\W*\.?\d[\w.]*")
 

@@ -124,6 +124,8 @@ def narrow_types(w: Writer) -> None:
         ([f"{s} = {s} || {a}[i] > 58;"], PARALLEL if is_bool else OPEN),
         ([f"{s} = {s} && {a}[i] > -3;"], PARALLEL if is_bool else OPEN),
         ([f"{s} &= {flag}[i];"], PARALLEL),
+        ([f"{s} = {s} & ({a}[i] > -2) & {flag}[i];"], PARALLEL),
+        ([f"{s} &= (int){a}[i] * 2 + 3;"] if is_bool else [f"{s} &= 7;"], OPEN),
         ([f"if ({a}[i] == 7) {s} = 1;"], OPEN),
         ([f"{s} ^= {flag}[i];"], PARALLEL),
         ([f"{s} += {flag}[i];"], OPEN),
