@@ -247,8 +247,9 @@ def analyse(
     recorded = records.find(schedules=schedules) if records is not None else None
     known = recorded.report(stream, observe) if recorded is not None else None
     if known is not None:
+        lacks_edits = edits and any(each.answer.feasibility is None for each in known.functions)
         # A text that is going to be edited is read all the same, but not before its findings are shown.
-        if not (stream.is_watched and schedules):
+        if not lacks_edits and not (stream.is_watched and schedules):
             return known
         run.recorded = {each.start: each.answer for each in known.functions}
     elif stream.is_watched:

@@ -96,6 +96,15 @@ def test_what_was_found_without_schedules_is_not_taken_for_more(project: Project
     assert project.read == 2
 
 
+def test_actions_are_tried_where_a_record_has_none(project: Project) -> None:
+    project.analysed()
+    tried = [each.answer.feasibility for each in project.analysed(edits=True).functions]
+    assert None not in tried and any(each.possible for each in tried)
+    read = project.read
+    assert [each.answer.feasibility for each in project.analysed(edits=True).functions] == tried
+    assert project.read == read
+
+
 def test_a_person_sees_the_findings_before_the_file_is_read_again(project: Project) -> None:
     first = project.analysed()
     seen: list[tuple[int, int]] = []

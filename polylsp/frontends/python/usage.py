@@ -324,11 +324,22 @@ def _copied(nodes: list[ast.AST], ranks: dict[str, int], declarations: Declarati
 
 
 def _updated_views(nodes: list[ast.AST], declarations: Declarations) -> set[str]:
-    """The arrays of which an element gets a name that is then updated in place (`for x in a: x += 1`). Were
-    there more dimensions than its subscripts tell, the element would be a view, and the array be written."""
+    """The arrays of which an element gets a name that is then updated in place (`for x in a: x += 1`), or
+    that a loop reads while it stores to the array. Were there more dimensions than its subscripts tell, the
+    element would be a view: the array would be written, or the element change."""
     updated = {n.target.id for n in nodes if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
-    bound = [(name, source) for node in nodes for name, (source, _) in _sources(node, declarations)]
+    parts = [(name, *of) for node in nodes for name, of in _sources(node, declarations)]
+    bound = [(name, source) for name, source, _ in parts]
     found: set[str] = set()
+    for loop in (node for node in nodes if isinstance(node, (ast.For, ast.While))):
+        inside = [node for statement in loop.body for node in ast.walk(statement)]
+        named = {n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+        named -= {name for node in (loop, *inside) for name, _ in _sources(node, declarations)}
+        for _ in range(3):
+            named |= {source for name, source, taken in parts if name in named and not taken}
+        stores = (n for n in inside if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store))
+        stored = {_name(subscripted(each)[0]) for each in stores}
+        found |= {source for name, source, taken in parts if taken and name in named and source in stored}
     for _ in range(3):
         found |= {source for name, source in bound if name in updated | found and source}
     return found
