@@ -44,7 +44,7 @@ from polylsp.ir.program import (
     subexpressions,
     subscripts,
 )
-from polylsp.ir.spelling import spell
+from polylsp.ir.spelling import spell, spell_place
 from polylsp.ir.verdict import AccessPoint, Dependence, Sequential, Witness
 
 
@@ -250,7 +250,7 @@ class _Decisions:
         """True if a value is computed from elements that differ between iterations."""
         match value:
             case Read(place):
-                return self._varies(place) or (not place.steps and self._assigned(place, at))
+                return self._varies(place, at) or (not place.steps and self._assigned(place, at))
             case Unary(_, operand) | Cast(operand):
                 return self._from_memory(operand, at)
             case Binary(_, left, right):
@@ -259,19 +259,27 @@ class _Decisions:
                 return self._from_memory(then, at) or self._from_memory(otherwise, at)
             case Call(_, arguments, pure):
                 reads = (a.place for a in arguments if isinstance(a, AddressOf))
-                by_address = not pure and any(self._varies(place) for place in reads)
+                by_address = not pure and any(self._varies(place, at) for place in reads)
                 return by_address or any(self._from_memory(argument, at) for argument in arguments)
             case _:
                 return False
 
-    def _varies(self, place: Place) -> bool:
-        """True if a place is an element, a different one in each iteration, whose value the text of the
-        program does not fix."""
+    def _varies(self, place: Place, at: int) -> bool:
+        """True if a place is an element, a different one in each iteration, whose value before a statement
+        neither the text of the program nor the iteration itself fixes."""
         if place.variable.const or not any(isinstance(step, Index) for step in place.steps):
             return False
         inside = (n for each in subscripts(place) for n in subexpressions(each))
         used = {n.place.variable.name for n in inside if isinstance(n, Read)} | {place.variable.name}
-        return not used.isdisjoint(self.changed)
+        if used.isdisjoint(self.changed):
+            return False
+        for number in range(at - 1, -1, -1):
+            each = self.order[number]
+            if not isinstance(each, Assign) or each.operator is not None or id(each) not in self.sure:
+                continue
+            if spell_place(each.target) == spell_place(place):
+                return self._from_memory(each.value, number)
+        return True
 
     def _assigned(self, place: Place, at: int) -> bool:
         """True if the last assignment of a variable before a statement, in this iteration or else the one
