@@ -190,18 +190,19 @@ def summaries(
     def summary(one: Prepared) -> Summary | NoSummary:
         name, called = one.function.name, used(one, result)
         question = one, tuple(s.key for s in called), Known(called)
-        if not summarised.remembers(*question):
-            key = digest("summary", one.key, question[1])
-            if (stop := stopped(key)) is not None:
-                return NoSummary(name, f"its analysis was stopped because {stop.reason}", for_now=True)
-            if cached and (stored := fact_cache().summary(key)) is not None:
-                summarised.remember(stored, *question)
-                return stored
-            begin(key, name)
-            made = summarised(*question)
-            if cached and not (isinstance(made, NoSummary) and made.for_now):
-                fact_cache().put_summary(key, made)
-        return summarised(*question)
+        if summarised.remembers(*question):
+            return summarised(*question)
+        key = digest("summary", one.key, question[1])
+        if (stop := stopped(key)) is not None:
+            return NoSummary(name, f"its analysis was stopped because {stop.reason}", for_now=True)
+        if cached and (stored := fact_cache().summary(key)) is not None:
+            summarised.remember(stored, *question)
+            return stored
+        begin(key, name)
+        made = summarised(*question)
+        if cached and not (isinstance(made, NoSummary) and made.for_now):
+            fact_cache().put_summary(key, made)
+        return made
 
     for name in names:
         if name not in visited:

@@ -503,6 +503,27 @@ def subscripts(place: Place) -> Iterator[Expr]:
             yield step.subscript
 
 
+def shape_of(steps: tuple[Index | Field, ...]) -> tuple[str, ...]:
+    """The steps into a variable without their subscripts."""
+    return tuple(f".{step.name}" if isinstance(step, Field) else "[]" for step in steps)
+
+
+COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))
+
+
+def is_truth(expression: Expr) -> bool:
+    """True if the expression can only be 0 or 1."""
+    match expression:
+        case Binary(operator=operator):
+            return operator in COMPARISONS or operator in ("&&", "||")
+        case Unary(operator="!"):
+            return True
+        case Constant(value=value, type=Integer()):
+            return value in (0, 1)
+        case _:
+            return False
+
+
 def bare(value: Expr) -> Expr:
     """A whole number without conversions to other types of whole numbers."""
     while (

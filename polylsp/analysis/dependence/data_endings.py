@@ -25,7 +25,6 @@ from polylsp.ir.program import (
     Cast,
     Constant,
     Expr,
-    Field,
     If,
     Index,
     Integer,
@@ -40,6 +39,7 @@ from polylsp.ir.program import (
     Unary,
     Unsupported,
     Variable,
+    shape_of,
     stripped,
     subexpressions,
     subscripts,
@@ -176,12 +176,14 @@ def _parts(condition: Expr, holds: bool) -> Iterator[tuple[Expr, bool]]:
 
 @dataclass(slots=True)
 class _Decisions:
-    """The decisions of a loop by values from memory. `order` are the statements of an iteration, `test` the
-    number of those before the test of the loop, `sure` the identities of those that run in each."""
+    """The decisions of a loop by values from memory. `order` are the statements of an iteration, `number` is
+    the place of each there, by its identity, `test` the number of those before the test of the loop, `sure`
+    the identities of those that run in each."""
 
     loop: Loop
     changed: frozenset[str] = field(init=False)
     order: list[Statement] = field(init=False)
+    number: dict[int, int] = field(init=False)
     test: int = field(init=False)
     sure: set[int] = field(init=False)
     pending: set[int] = field(init=False, default_factory=set[int])
@@ -192,6 +194,7 @@ class _Decisions:
         parts = (loop.prologue, loop.body, loop.step)
         parts = (*parts[1:], parts[0]) if loop.post_test else parts
         self.order = [s for part in parts for s in walk(part)]
+        self.number = {id(each): k for k, each in enumerate(self.order)}
         self.test = len(self.order) if loop.post_test else len(list(walk(loop.prologue)))
         self.sure = {id(s) for part in parts for s in always_run(part)}
 
@@ -200,7 +203,7 @@ class _Decisions:
         where there is none, or the way is only open at one value of a counter."""
         found: Expr | None = None
         for way in left_by.ways:
-            at = self.test if way.before is None else self._position(way.before)
+            at = self._place(way)
             for part, leaves in _parts(way.condition, way.leaves):
                 by_flag = self._raised(part, leaves)
                 if self.from_data(part, at) or (raised and by_flag):
@@ -222,7 +225,7 @@ class _Decisions:
         """True if a comparison comes out one way in any two iterations for some inputs."""
         inside = list(subexpressions(condition))
         names = {n.place.variable.name for n in inside if isinstance(n, Read)} & self.changed
-        at = self.test if way.before is None else self._position(way.before)
+        at = self._place(way)
         if self.from_data(condition, at):
             scalars = (n for n in inside if isinstance(n, Read) and not n.place.steps)
             own = {n.place.variable.name: n for n in scalars if n.place.variable.name in names}
@@ -325,7 +328,7 @@ class _Decisions:
         """True if an assignment stands under a condition on data."""
         for choice in (s for s in self.order if isinstance(s, If)):
             inside = (s for block in (choice.then, choice.otherwise) for s in walk(block))
-            at = self._position(choice)
+            at = self.number[id(choice)]
             if any(s is assign for s in inside) and any(
                 self.from_data(part, at) for part, _ in _parts(choice.condition, True)
             ):
@@ -339,8 +342,9 @@ class _Decisions:
         names = {n.place.variable.name for n in subexpressions(condition) if isinstance(n, Read)}
         return not names.isdisjoint(self.changed)
 
-    def _position(self, statement: Statement) -> int:
-        return next(k for k, each in enumerate(self.order) if each is statement)
+    def _place(self, way: _Way) -> int:
+        """The number of statements before a condition."""
+        return self.test if way.before is None else self.number[id(way.before)]
 
 
 # --- Comparisons -------------------------------------------------------------------------
@@ -395,7 +399,7 @@ def _step_sign(assign: Assign) -> int:
 
 def _path(place: Place) -> tuple[str, ...]:
     """A place without its subscripts."""
-    return (place.variable.name, *(s.name if isinstance(s, Field) else "[]" for s in place.steps))
+    return (place.variable.name, *shape_of(place.steps))
 
 
 def _is_settled(condition: Expr) -> bool:

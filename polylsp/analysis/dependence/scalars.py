@@ -137,6 +137,8 @@ def scalars_of(loop: Loop, scop: Scop, after: Live, calls: Calls | None = None) 
             doubtful = live and not _surely_assigned(loop.body, variable)
             if doubtful or (is_pointer and (name in exposed or name in followed)):
                 obstacle = obstacle or _obstacle(loop, variable)
+    # Reasons for a loop to be sequential that matter where the model says nothing.
+    undecided = obstacle is not None or bool(scop.loops[loop.ordinal].obstacles)
     return LoopScalars(
         frozenset(private),
         frozenset(last),
@@ -147,9 +149,9 @@ def scalars_of(loop: Loop, scop: Scop, after: Live, calls: Calls | None = None) 
         loop.iterator,
         obstacle,
         _outliving(loop, scop.addresses.keeping, after),
-        next(recurrences(loop, calls or Calls()), None),
+        next(recurrences(loop, calls or Calls()), None) if undecided else None,
         dict(_idioms(loop)),
-        ending(loop),
+        ending(loop) if undecided else None,
     )
 
 

@@ -33,6 +33,7 @@ from polylsp.ir.program import (
     Unary,
     Unsupported,
     Variable,
+    is_truth,
     stripped,
     subexpressions,
     subscripts,
@@ -120,17 +121,14 @@ def _flag_update(assign: Assign) -> Update | None:
         return None
     update = _chain(value, replace(assign, value=bits))
     others = _operands(bits, _COMPOUND[value.operator], _BOOL, _BOOL)
-    if update is None or (value.operator == "&" and not all(_is_truth(each.value) for each in others)):
+    if update is None or (value.operator == "&" and not all(_is_flag(each.value) for each in others)):
         return None
     return _update("||" if value.operator == "|" else "&&", assign, ())
 
 
-def _is_truth(expression: Expr) -> bool:
-    """True if a value is 0 or 1."""
+def _is_flag(expression: Expr) -> bool:
     inner = stripped(expression)
-    if isinstance(inner, Binary):
-        return inner.operator in ("==", "!=", "<", "<=", ">", ">=", "&&", "||")
-    return inner.type == _BOOL or (isinstance(inner, Unary) and inner.operator == "!")
+    return inner.type == _BOOL or is_truth(inner)
 
 
 def conditional_extremum(statement: If, quiet: Quiet) -> tuple[Assign, Update] | None:

@@ -37,7 +37,6 @@ from polylsp.frontends.c.values import (
     convert,
     decayed,
     is_scalar,
-    is_truth,
     negated,
     settle,
     truth,
@@ -58,6 +57,7 @@ from polylsp.ir.program import (
     Struct,
     Type,
     Variable,
+    is_truth,
 )
 
 # --------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import Any
 from polylsp.frontends.c.lowering_context import Context, Effects, occurrences, refuse
 from polylsp.frontends.c.types import BOOL, INT, LONG, common, is_arithmetic, promote, wrapped
 from polylsp.ir.program import (
+    COMPARISONS,
     AddressOf,
     Array,
     Binary,
@@ -30,14 +31,12 @@ from polylsp.ir.program import (
     Type,
     Unary,
     Variable,
+    is_truth,
 )
 
 # --------------------------------------------------------------------------------------------------
 # Building typed expressions: constants, conversions, folding, pointer arithmetic.
 # --------------------------------------------------------------------------------------------------
-
-
-COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))
 
 
 def same_shape(left: Type, right: Type) -> bool:
@@ -75,19 +74,6 @@ def truth(expr: Expr) -> Expr:
     if isinstance(expr, Constant):
         return Constant(int(expr.value != 0), INT, expr.site)
     return Binary("!=", expr, Constant(0, expr.type, expr.site), INT, expr.site)
-
-
-def is_truth(expr: Expr) -> bool:
-    """True if the expression can only be 0 or 1."""
-    match expr:
-        case Binary(operator=operator):
-            return operator in COMPARISONS or operator in ("&&", "||")
-        case Unary(operator="!"):
-            return True
-        case Constant(value=value, type=Integer()):
-            return value in (0, 1)
-        case _:
-            return False
 
 
 def negated(expr: Expr) -> Expr:

@@ -24,6 +24,7 @@ from polylsp.frontends.python.lowering_scope import Context, Effects, held, refu
 from polylsp.frontends.python.names import Value
 from polylsp.frontends.python.numpy_functions import shape_of
 from polylsp.frontends.python.places import base_of, stored
+from polylsp.frontends.python.syntax import blocks
 from polylsp.frontends.python.usage import own_nodes
 from polylsp.ir.program import Assign, Call, Expr, Place, Pointer
 
@@ -60,7 +61,7 @@ def bindings(body: Body, depth: int = 0) -> Iterator[Binding]:
         for target, value in _bound(statement):
             yield Binding(target, value, body, position, depth)
         deeper = depth + isinstance(statement, (ast.For, ast.While))
-        for inner in _bodies(statement):
+        for inner in blocks(statement):
             yield from bindings(inner, deeper)
 
 
@@ -87,19 +88,6 @@ def times_bound(body: Sequence[ast.AST], kept: frozenset[int]) -> Counter[str]:
     return Counter(
         node.id for node in nodes if isinstance(node.ctx, (ast.Store, ast.Del)) and id(node) not in kept
     )
-
-
-def _bodies(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        return
-    for name in ("body", "orelse", "finalbody"):
-        found = getattr(statement, name, None)
-        if isinstance(found, list) and found:
-            yield found
-    for handler in getattr(statement, "handlers", []):
-        yield handler.body
-    for case in getattr(statement, "cases", []):
-        yield case.body
 
 
 def _bound(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr | None]]:

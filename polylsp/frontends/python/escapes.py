@@ -18,7 +18,7 @@ from polylsp.frontends.python.callables import Definition, parameter_kinds
 from polylsp.frontends.python.definitions import Class, Item
 from polylsp.frontends.python.inference import Kinds, inferred
 from polylsp.frontends.python.names import Callable, Declaration, path_of
-from polylsp.frontends.python.syntax import Known, body_of
+from polylsp.frontends.python.syntax import Known, blocks, body_of
 from polylsp.frontends.python.usage import own_nodes
 
 Passed = tuple[str, str, int]
@@ -223,7 +223,7 @@ class _Arrays:
             if any(isinstance(n, (ast.Call, ast.Yield, ast.YieldFrom)) for n in _own_parts(statement)):
                 self.look(ways)
             is_loop = isinstance(statement, (ast.For, ast.While, ast.AsyncFor))
-            for inner in _bodies(statement):
+            for inner in blocks(statement):
                 ways = self._either(inner, ways, rounds=_MOST_ROUNDS if is_loop else 1)
             match statement:
                 case ast.Assign(targets=targets, value=value):
@@ -292,16 +292,9 @@ def _joined(ways: list[_Leads]) -> _Leads:
     return {name: frozenset().union(*firsts) for name, firsts in every.items()}
 
 
-def _bodies(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """Blocks of a statement, in source order."""
-    yield from (one for name in ("body", "orelse") if (one := getattr(statement, name, None)))
-    yield from (one.body for one in getattr(statement, "handlers", []) + getattr(statement, "cases", []))
-    yield from [one] if (one := getattr(statement, "finalbody", None)) else []
-
-
 def _own_parts(statement: ast.stmt) -> Iterator[ast.AST]:
     """Nodes of a statement outside of its blocks."""
-    inside = {id(one) for block in _bodies(statement) for one in block}
+    inside = {id(one) for block in blocks(statement) for one in block}
     pending: list[ast.AST] = [statement]
     while pending:
         node = pending.pop()

@@ -73,7 +73,7 @@ _COUNTS = {1: "one dimension", 2: "two dimensions", 3: "three dimensions"}
 
 
 def assumption(context: Context, unique: str, name: str, kind: Kind) -> tuple[str, ...]:
-    """Assumptions behind the type and the lengths of a variable that the source leaves open."""
+    """Assumptions of the type and the lengths of a variable, where the source does not say them."""
     if not isinstance(kind, Array):
         return ()
     words = _type_words(kind, is_made=unique in context.kinds.lists)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -169,6 +169,16 @@ def body_of(item: Item) -> list[ast.stmt]:
         if line.indent == 0 and not isinstance(one, Rejection):
             found += one.tree.body
     return found
+
+
+def blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """Blocks of a statement, in source order; none of a definition, which only runs when it is called."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return
+    found = [getattr(statement, "body", None)]
+    found += [one.body for one in getattr(statement, "handlers", []) + getattr(statement, "cases", [])]
+    found += [getattr(statement, name, None) for name in ("orelse", "finalbody")]
+    yield from (one for one in found if isinstance(one, list) and one)
 
 
 # --------------------------------------------------------------------------------------------------

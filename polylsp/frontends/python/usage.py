@@ -237,12 +237,13 @@ def _rows_reduced(nodes: list[ast.AST], declarations: Declarations) -> Iterator[
 
 def _is_counter(subscript: ast.expr, counters: Collection[str]) -> bool:
     """True for a slice, and for a whole number computed from variables of loops, not from arrays of them."""
-    names = [one.id for one in ast.walk(subscript) if isinstance(one, ast.Name)]
-    plain = isinstance(subscript, (ast.Name, ast.BinOp, ast.UnaryOp, ast.Constant))
-    none = isinstance(subscript, ast.Constant) and not isinstance(subscript.value, int)
-    return isinstance(subscript, ast.Slice) or (
-        plain and not none and all(name in counters for name in names)
-    )
+    match subscript:
+        case ast.Slice() | ast.Constant(value=int()):
+            return True
+        case ast.Name() | ast.BinOp() | ast.UnaryOp():
+            return all(one.id in counters for one in ast.walk(subscript) if isinstance(one, ast.Name))
+        case _:
+            return False
 
 
 def _looped_rows(nodes: list[ast.AST]) -> set[str]:

@@ -42,6 +42,7 @@ from polylsp.ir.program import (
     Type,
     Unary,
     Variable,
+    shape_of,
     subexpressions,
 )
 from polylsp.model.action import Answer, Declined
@@ -121,16 +122,12 @@ def _key(place: Place, aliases: Mapping[str, Place]) -> _Key | None:
     while name in aliases and steps:
         name, steps = aliases[name].variable.name, (*aliases[name].steps, *steps)
     last = max((k for k, step in enumerate(steps) if isinstance(step, Field)), default=-1)
-    return (name, _shape(steps[: last + 1])) if last >= 0 else None
+    return (name, shape_of(steps[: last + 1])) if last >= 0 else None
 
 
 def _own(place: Place) -> int:
     """The number of steps of a place to its own last member."""
     return max((k + 1 for k, step in enumerate(place.steps) if isinstance(step, Field)), default=0)
-
-
-def _shape(steps: tuple[Index | Field, ...]) -> tuple[str, ...]:
-    return tuple(f".{step.name}" if isinstance(step, Field) else "[]" for step in steps)
 
 
 # --- Which members -----------------------------------------------------------------------
@@ -139,7 +136,7 @@ def _shape(steps: tuple[Index | Field, ...]) -> tuple[str, ...]:
 def _found(subject: Subject, own: list[Place], aliases: Mapping[str, Place], fresh: Fresh) -> _Found | None:
     """The variable for a member that some places lead to; `None` if one cannot stand for it."""
     root, steps = own[0].variable, own[0].steps[: _own(own[0])]
-    if any(each.variable != root or _shape(each.steps[: _own(each)]) != _shape(steps) for each in own):
+    if any(each.variable != root or shape_of(each.steps[: _own(each)]) != shape_of(steps) for each in own):
         return None
     if not steps:
         led = _led(root, aliases)
@@ -250,13 +247,14 @@ def _is_steady(subject: Subject, root: Variable, steps: tuple[Index | Field, ...
         late = len(assigned) != 1 or assigned[0].site.last >= first
         if root.storage == "local" and (late or root.escapes):
             return False
-    cells = [_shape(steps[: k + 1]) for k, s in enumerate(steps) if isinstance(s, Field) and _is_cell(s.type)]
+    fields = (k + 1 for k, step in enumerate(steps) if isinstance(step, Field) and _is_cell(step.type))
+    cells = [shape_of(steps[:count]) for count in fields]
     for statement in walk(subject.function.body):
         # A pointer that is set before all loops, as where its memory is allocated, leads to one place there.
         late = isinstance(statement, Assign) and statement.site.last >= first
         if late and isinstance(statement, Assign) and isinstance(statement.target.type, Pointer):
             target = statement.target
-            if target.variable.name == root.name and _shape(target.steps) in cells:
+            if target.variable.name == root.name and shape_of(target.steps) in cells:
                 return False
     return True
 
