@@ -36,6 +36,12 @@ LARGEST = 256 * 2**20
 _PATIENCE = 2.0
 """Seconds to wait for a lock; transactions take milliseconds."""
 
+_PATIENCE_AT_FIRST = 10.0
+"""Seconds to wait while a database is set up: after that there is no cache at all."""
+
+_PAUSE = 0.01
+"""Seconds between two attempts to set a database up."""
+
 _OTHERS = 2
 """Databases of other versions that are left there, for who works with two of them in turn."""
 
@@ -174,7 +180,7 @@ class DiskCache:
             )
             self._connection = connection
             for statement in _SET_UP:
-                connection.execute(statement)
+                _patiently(lambda statement=statement: connection.execute(statement))
             (page,) = connection.execute("PRAGMA page_size").fetchone()
             connection.execute(f"PRAGMA max_page_count = {max(16, self._largest // page)}")
             self._tidy()
@@ -225,6 +231,20 @@ class DiskCache:
 
 _UNUSABLE = ("full", "readonly", "unable to open", "disk I/O", "locked")
 """Errors of the folder or the disk, not of the database's content."""
+
+
+def _patiently(execute: Callable[[], object]) -> None:
+    """Execute again while another process holds a lock. SQLite does not wait by itself where it turns a new
+    database to WAL mode: of two processes that begin at once, one is refused without delay."""
+    latest = time.monotonic() + _PATIENCE_AT_FIRST
+    while True:
+        try:
+            execute()
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > latest:
+                raise
+        time.sleep(_PAUSE)
 
 
 def _with_room(database: sqlite3.Connection, write: Callable[[], object]) -> None:

@@ -193,6 +193,36 @@ def is_whole(folder: Path) -> bool:
     return bool(keys) and word == "ok" and all(found.get(key) == key.encode() * 500 for key in keys)
 
 
+OPENS = """
+import sys
+from pathlib import Path
+from polylsp.core.disk_cache import DiskCache
+print("ready", flush=True)
+for line in sys.stdin:
+    print(DiskCache(Path(line.strip()), "facts", "1").problem, flush=True)
+"""
+
+
+def test_a_new_database_may_be_opened_by_many_at_once(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", OPENS]
+    many = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+        for _ in range(4)
+    ]
+
+    def answers() -> list[str]:
+        return [each.stdout.readline() for each in many if each.stdout is not None]
+
+    assert answers() == ["ready\n"] * 4
+    for attempt in range(20):
+        for each in many:
+            assert each.stdin is not None
+            each.stdin.write(f"{tmp_path / str(attempt)}\n")
+        assert answers() == ["\n"] * 4
+    for each in many:
+        each.communicate()
+
+
 def test_processes_write_at_once(tmp_path: Path) -> None:
     writers = [writer(tmp_path, "100") for _ in range(3)]
     assert [each.communicate()[0] for each in writers] == [b"some\n"] * 3
