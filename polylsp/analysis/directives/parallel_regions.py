@@ -13,7 +13,7 @@ from typing import Literal
 
 from polylsp.analysis.directives.constructs import Construct, Directed, is_restrained
 from polylsp.analysis.directives.races import DataSharing, copied_by, listed, reduced
-from polylsp.analysis.directives.thread_order import busy_waits, keeps_no_order
+from polylsp.analysis.directives.thread_order import busy_waits, keeps_no_order, waits_for_memory
 from polylsp.ir.directive import AnyDirective, Directive, OtherClause, UnknownDirective
 from polylsp.ir.effects import effects, expressions, walk
 from polylsp.ir.program import (
@@ -47,7 +47,7 @@ from polylsp.ir.program import (
 # --------------------------------------------------------------------------------------------------
 
 
-_SIGNALLING = {"flush", "cancel", "cancellation", "ordered", "depobj", "interop", "scan"}
+_SIGNALLING = {"cancel", "cancellation", "ordered", "depobj", "interop", "scan"}
 _AROUND_TASKS = {
     "task", "taskwait", "taskgroup", "taskloop", "single", "master", "masked", "critical", "atomic",
 }  # fmt: skip
@@ -117,7 +117,10 @@ def parallel_region(directed: Directed, directive: AnyDirective) -> ParallelRegi
         return None
     region = ParallelRegion(directed, directive, tuple(d for d in inside if isinstance(d, Directive)))
     own = effects(region.body)
+    flushes = any(d.words == ("flush",) for d in region.inside)
     if any(isinstance(s, Unsupported) for s in walk(region.body)) or busy_waits(region.body, region.inside):
+        return None
+    if flushes and waits_for_memory(region.body, region.own_variables):
         return None
     return region if all(keeps_no_order(call, directed.calls) for call in own.calls) else None
 
@@ -140,7 +143,7 @@ def is_followed(directed: Directed) -> bool:
     Its callees in tasks may be itself."""
     function = directed.function
     for each in function.directives:
-        if isinstance(each, UnknownDirective) or _signals(each):
+        if isinstance(each, UnknownDirective) or each.words == ("flush",) or _signals(each):
             return False
         if not (
             _AROUND_TASKS.issuperset(each.words) or "target" in each.words or _is_on_device(directed, each)

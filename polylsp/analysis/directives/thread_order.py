@@ -3,7 +3,7 @@ between which a thread owns a lock, critical sections under another name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import replace
 
 from polylsp.analysis.scop.summaries import Calls
@@ -57,6 +57,17 @@ def busy_waits(statement: Statement, directives: Iterable[AnyDirective]) -> bool
     return any(_exits_on(loop, _looked_at(loop, guarded)) for loop in loops)
 
 
+def waits_for_memory(statement: Statement, own: frozenset[Variable]) -> bool:
+    """True if a loop in a statement may go on until another thread changes memory: it ends on more than the
+    variables that each thread has for itself. A loop with a counter may do so only by a variable that the
+    statement assigns. Without such a loop or an atomic access `flush` orders nothing (OpenMP 5.2, 1.4.4)."""
+    whole = effects(statement)
+    shared = whole.variables - own
+    changing = {each for each in shared if each.name in whole.scalars}
+    loops = (s for s in walk(statement) if isinstance(s, Loop))
+    return any(_exits_on(each, shared if each.iterator is None else changing) for each in loops)
+
+
 def _is_guard(directive: AnyDirective) -> bool:
     return isinstance(directive, Directive) and directive.words[0] in ("critical", "atomic")
 
@@ -72,7 +83,7 @@ def _looked_at(loop: Loop, guarded: list[Site]) -> set[Variable]:
         found |= more
 
 
-def _exits_on(loop: Loop, variables: set[Variable]) -> bool:
+def _exits_on(loop: Loop, variables: Set[Variable]) -> bool:
     """True if a loop ends, or is left, where a test of some variables says so."""
     leaving = (
         s.condition
@@ -83,7 +94,7 @@ def _exits_on(loop: Loop, variables: set[Variable]) -> bool:
     return any(_reads(condition, variables) for condition in (*own, *leaving))
 
 
-def _reads(value: Expr, variables: set[Variable]) -> bool:
+def _reads(value: Expr, variables: Set[Variable]) -> bool:
     return any(isinstance(n, Read) and n.place.variable in variables for n in subexpressions(value))
 
 
