@@ -90,13 +90,21 @@ def _unwrapped_above(value: Poly, expression: Expr, of_type: Integer, scope: Sco
     size = 1 << of_type.bits
     if _stays_below(value, size, scope):
         return value
-    multiples = Poly(tuple((m, c) for m, c in value.terms if abs(c) > 1))
-    strided = not multiples.symbols.isdisjoint(scope.dimensions)
-    if not (strided and of_type.bits >= 32) and _stays_below(value, 2 * size, scope):
+    wide = of_type.bits >= 32
+    if not (wide and _multiplies(value, 2, scope)) and _stays_below(value, 2 * size, scope):
         return choice(Compare(">=", value - size), value - size, value)
+    if wide and _multiplies(value, 1 << of_type.bits // 2, scope):
+        # Hash functions mean their products to wrap. isl takes minutes for the remainders.
+        raise NotAffineError
     if always_too_large(value, size, scope):
         return value - floor_div(value, size) * size
     return _assumed_to_fit(value, expression, of_type, scope)
+
+
+def _multiplies(value: Poly, least: int, scope: Scope) -> bool:
+    """True if an iterator has a coefficient of an absolute value of `least` or more."""
+    large = Poly(tuple((m, c) for m, c in value.terms if abs(c) >= least))
+    return not large.symbols.isdisjoint(scope.dimensions)
 
 
 def _assumed_to_fit(value: Poly, expression: Expr, of_type: Integer, scope: Scope) -> Poly:
