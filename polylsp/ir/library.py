@@ -159,6 +159,12 @@ class Obstacle:
     advice: str = ""
 
 
+BORROWING: frozenset[LibraryEffect] = frozenset(
+    ("output", "input", "release", "clock", "memory-copy", "lock", "thread")
+)
+"""Effects of functions that keep no address that they are given after they have returned."""
+
+
 def effect_of(function: str) -> LibraryEffect | None:
     """Effect of a function of the C library, by its plain or gcc builtin name; `None` if it has none."""
     return _EFFECTS.get(function.removeprefix("__builtin_"))

@@ -88,9 +88,9 @@ def _outlives(variable: Variable, kept: frozenset[str]) -> bool:
     return variable.name in kept or variable.storage in ("global", "static", "cell")
 
 
-def addresses_held(function: Function, trusted: Container[str] | None) -> frozenset[str]:
+def addresses_held(function: Function, trusted: Container[str]) -> frozenset[str]:
     """The variables (unique names) whose address something else may hold: it got away, and elsewhere than
-    into calls of functions that do not keep it (`None`: of any functions)."""
+    into calls of functions that do not keep it."""
     known = effects(function.body).variables | frozenset(function.parameters)
     every = Counter[str]()
     given = Counter[str]()
@@ -99,7 +99,7 @@ def addresses_held(function: Function, trusted: Container[str] | None) -> frozen
             for node in subexpressions(expression):
                 if isinstance(node, AddressOf):
                     every[node.place.variable.name] += 1
-                elif isinstance(node, Call) and (trusted is None or node.function in trusted):
+                elif isinstance(node, Call) and node.function in trusted:
                     arguments = map(stripped, node.arguments)
                     given.update(a.place.variable.name for a in arguments if isinstance(a, AddressOf))
     # An address that the function does not take itself is in an initialiser.

@@ -163,9 +163,10 @@ class AddressRead:
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Escape analysis of a function: `stored` are the unique names of its variables whose addresses it
-    stores, `keeping` the functions that may keep an address that they are given, `lent` the variables whose
-    addresses only go to functions that neither keep nor return them."""
+    """Escape analysis of a function: `stored` are the unique names of its variables whose addresses are
+    stored, by itself or perhaps by functions of the project that it calls; `keeping` are the functions that
+    may keep an address that they are given, `lent` the variables whose addresses only go to functions that
+    neither keep nor return them."""
 
     stored: frozenset[str] = frozenset()
     keeping: frozenset[str] = frozenset()

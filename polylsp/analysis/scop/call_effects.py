@@ -18,7 +18,7 @@ from polylsp.analysis.scop.paths import (
     resolve_pointer,
 )
 from polylsp.analysis.scop.raw_accesses import CallRegion, RawAccess, Region
-from polylsp.analysis.scop.summaries import Calls, Summary, SummaryAccess, as_named_here
+from polylsp.analysis.scop.summaries import Calls, Summary, SummaryAccess
 from polylsp.analysis.scop.symbolic_value import ZERO, Poly
 from polylsp.analysis.scop.walk_scope import Scope, unknown_value
 from polylsp.analysis.scop.walk_state import ANYWHERE, At, Base, Member, Opaque, PointerValue, anything
@@ -346,7 +346,7 @@ def _globals_read(call: Call, scope: Scope) -> list[RawAccess]:
 def _counters_named(call: Call, summary: Summary, scope: Scope) -> Iterator[RawAccess]:
     """The reads of integers and pointers with static storage that the nest changes."""
     for each in summary.counters:
-        variable = as_named_here(each, scope.effects.variables)
+        variable = scope.calls.as_named_here(each, scope.effects.variables)
         if variable.name in scope.effects.scalars:
             yield _named_by(call, Path(Base(variable.name, variable), ()), variable.type, True)
 
@@ -374,7 +374,7 @@ def _by_argument(argument: Expr, path: Path) -> Reached:
 
 def _start(call: Call, access: SummaryAccess, scope: Scope) -> PointerValue | Opaque:
     if access.parameter < 0:
-        variable = as_named_here(access.variable, scope.effects.variables)
+        variable = scope.calls.as_named_here(access.variable, scope.effects.variables)
         if isinstance(variable.type, Pointer):
             # A function with a summary sets no such pointer, so that it has the value that it has here.
             return pointer_in(variable, call.site, scope)
@@ -420,7 +420,7 @@ def _written_by(call: Call, calls: Calls, own: Effects) -> Iterator[Place]:
         if access.kind != "write":
             continue
         if access.parameter < 0:
-            variable = as_named_here(access.variable, own.variables)
+            variable = calls.as_named_here(access.variable, own.variables)
             yield Place(variable, (_somewhere(call),), access.type, call.site)
             continue
         for variable, steps in _roots(_pointer(call, access)):

@@ -51,6 +51,7 @@ from polylsp.analysis.scop.walk_state import (
     Value,
 )
 from polylsp.ir.effects import Effects, effects, nodes, walk
+from polylsp.ir.library import BORROWING, effect_of
 from polylsp.ir.liveness import addresses_held
 from polylsp.ir.program import (
     Assign,
@@ -118,12 +119,14 @@ _MOST_STATEMENTS = 40
 def cut(function: Function, calls: Calls, live: frozenset[str], budget: Budget) -> Cut:
     """The nests of a function. One that takes more operations than a piece of the budget has is walked again
     with less detail, then in smaller pieces; the loops that are lost even so are refused."""
-    keeping = frozenset(name for name, one in calls.summaries.items() if one.keeps)
-    addresses = Addresses(addresses_held(function, None), keeping, _lent(function, calls, keeping))
-    parameters = Parameters(addresses=addresses, usual=usual_starts(function.body))
+    own = effects(function.body)
+    calls = replace(calls, named=own.variables)
+    # Called functions may use globals that the function does not name.
+    summaries = {c.function: found for c in own.calls if (found := calls.of(c)) is not None}
+    used = {calls.as_named_here(v) for one in summaries.values() for v in one.counters}
+    ordered = tuple(sorted(own.variables | {*function.parameters, *used}, key=lambda v: v.name))
+    parameters = Parameters(addresses=_addresses(function, calls), usual=usual_starts(function.body))
     state = Scope(parameters, {}, effects(), isl.Set("{ [] }"), calls=calls)
-    variables = effects(function.body).variables | frozenset(function.parameters)
-    ordered = tuple(sorted(variables, key=lambda v: v.name))
     walker = _Cutter(state, calls, budget, [], {}, {}, live, ordered, led_elsewhere(function.body))
     walker.block(function.body.statements)
     return Cut(tuple(walker.nests), walker.refused, walker.ordered)
@@ -135,13 +138,23 @@ def _is_complex(reached: isl.Set) -> bool:
     return pieces > _MOST_PIECES or (pieces > 1 and pieces * parameters > _MOST_CONSTRAINED)
 
 
-def _lent(function: Function, calls: Calls, keeping: frozenset[str]) -> frozenset[str]:
-    """The variables of a function whose addresses only go to functions that neither keep nor return them."""
+def _addresses(function: Function, calls: Calls) -> Addresses:
+    """Escape analysis of a function. An address may come back from a call of which a pointer is used."""
     own = effects(function.body)
-    returning = {c.function for c in own.calls if isinstance(c.type, (Pointer, Struct))}
-    held = addresses_held(function, calls.summaries.keys() - keeping - returning)
+    keeping = frozenset(name for name, one in calls.summaries.items() if one.keeps)
+    keeping |= calls.refused.keys()
+    unused = {id(s.value) for s in walk(function.body) if isinstance(s, Evaluate)}
+    returning = {
+        c.function for c in own.calls if isinstance(c.type, (Pointer, Struct)) and id(c) not in unused
+    }
+    borrowing = {c.function for c in own.calls if effect_of(c.function) in BORROWING}
+    safe = (calls.summaries.keys() | borrowing) - keeping - returning
+    perhaps_held = addresses_held(function, safe)
     inner = (v for v in own.variables if v.storage in ("local", "parameter"))
-    return frozenset(v.name for v in inner if v.escapes and v.name not in held)
+    lent = frozenset(v.name for v in inner if v.escapes and v.name not in perhaps_held)
+    # That a function of other files keeps an address is left to the assumption that nothing overlaps.
+    unknown = {c.function for c in own.calls if c.function not in keeping} - returning
+    return Addresses(addresses_held(function, safe | unknown), keeping, lent)
 
 
 @dataclass(slots=True)

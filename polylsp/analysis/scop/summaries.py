@@ -113,7 +113,8 @@ class Calls:
     use; `passed_over` are functions of the library whose effects are no concern of a model; `reports` are
     functions without summary that only print or end the program. Branches with these are presumed not to be
     taken where `presuming`. `ordered` are functions without summary, each with one of the library that each
-    call of it calls, and whose calls have to keep their order."""
+    call of it calls, and whose calls have to keep their order. `named` are the variables that the function
+    under analysis names."""
 
     summaries: Mapping[str, Summary] = field(default_factory=dict[str, Summary])
     refused: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -122,11 +123,21 @@ class Calls:
     reports: frozenset[str] = frozenset()
     presuming: bool = True
     ordered: Mapping[str, str] = field(default_factory=dict[str, str])
+    named: frozenset[Variable] = frozenset()
 
     def of(self, call: Call) -> Summary | None:
         """The summary of a called function: one of the project, or one of the library that copies memory."""
         found = self.summaries.get(call.function)
         return found if found is not None or call.function in self.refused else _of_library(call)
+
+    def as_named_here(self, variable: Variable, named: Iterable[Variable] = ()) -> Variable:
+        """A variable with static storage that a called function names, as the caller knows it: under a name
+        that no variable of the caller has, unless one, of `named` too, is the same."""
+        if variable.storage == "static":
+            return variable
+        outer = (v for v in (*self.named, *named) if v.storage in ("global", "cell"))
+        same = (v for v in outer if v.source_name == variable.source_name)
+        return next(same, replace(variable, name=f"{variable.source_name}@file"))
 
     def without_presumptions(self) -> Calls:
         """The same without presumptions, and without the summaries that rest on them."""
@@ -192,12 +203,3 @@ def _bytes_of(parameter: int, element: Type) -> tuple[SummaryAccess, ...]:
         SummaryAccess(parameter, variable, shape, kind, element, whole, True, bytewise=True),
         SummaryAccess(parameter, variable, shape, kind, element, rest, False, bytewise=True),
     )
-
-
-def as_named_here(variable: Variable, named: Iterable[Variable]) -> Variable:
-    """A variable with static storage that a called function names, as a caller that names the variables
-    `named` knows it: under a name that no variable of the caller has, unless one is the same."""
-    if variable.storage == "static":
-        return variable
-    outer = (v for v in named if v.storage in ("global", "cell") and v.source_name == variable.source_name)
-    return next(outer, replace(variable, name=f"{variable.source_name}@file"))
