@@ -45,6 +45,7 @@ from polylsp.ir.verdict import Parallel, Verdict
 from polylsp.model.facts import Transform
 from polylsp.model.iteration_points import Arrow, IterationSpace, Order, Point
 from polylsp.poly.budget import Budget, Exhausted, budgeted
+from polylsp.poly.repairs import coalesced
 from polylsp.poly.scop import Scop, dates
 
 # --------------------------------------------------------------------------------------------------
@@ -365,7 +366,7 @@ def iteration_space(
     removes, of reductions the flow alone, and no pair with a sure write of the element between its ends
     (these follow from the others). `operations` limits isl's work.
     """
-    after = live_after_loops(function, calls.summaries)
+    after = live_after_loops(function, calls.callees(function))
     loops = loops_in(function.body)
     live = frozenset(name for loop in loops for name in effects(loop).scalars & after[loop.ordinal])
     budget = Budget(operations)
@@ -423,7 +424,7 @@ def _space(scop: Scop, drawn: Drawn) -> isl.Set:
     result = parts[0]
     for part in parts[1:]:
         result = result.union(part)
-    return result.intersect_params(scop.context).coalesce()
+    return coalesced(result.intersect_params(scop.context))
 
 
 def _matters(parameter: str, relation: isl.Set | isl.Map) -> bool:

@@ -32,6 +32,7 @@ from polylsp.ir.program import Function, Loop, Rejection
 from polylsp.ir.verdict import Dependence, Parallel, Sequential, Unknown, Verdict
 from polylsp.model.facts import Band, FunctionFacts, LoopFacts, NestFacts, NestModel, NestRelations, Transform
 from polylsp.poly.budget import Budget, Exhausted, file_size, over_budget
+from polylsp.poly.repairs import coalesced
 from polylsp.poly.scop import Scop, dates, schedule_tree
 
 # --------------------------------------------------------------------------------------------------
@@ -50,7 +51,7 @@ def flow(scop: Scop) -> isl.UnionMap:
     information = isl.UnionAccessInfo.from_sink(reads)
     information = information.set_must_source(sure).set_may_source(maybe)
     try:
-        return information.set_schedule_map(order).compute_flow().get_may_dependence().coalesce()
+        return coalesced(information.set_schedule_map(order).compute_flow().get_may_dependence())
     except isl.Error:
         # isl gives up on some sets ("unbounded optimum"); without operations left, this ends at once too.
         return _last_writes(reads, sure, maybe, order)
@@ -70,7 +71,7 @@ def _last_writes(
     writes = sure.union(maybe)
     overwritten = _meet(writes, sure, before).apply_range(_meet(sure, reads, before))
     left = _meet(writes, reads, before).subtract(overwritten)
-    return left.apply_domain(writes.domain_map()).apply_range(reads.domain_map()).coalesce()
+    return coalesced(left.apply_domain(writes.domain_map()).apply_range(reads.domain_map()))
 
 
 def _meet(sources: isl.UnionMap, sinks: isl.UnionMap, before: isl.UnionMap) -> isl.UnionMap:
@@ -87,7 +88,7 @@ def false_dependences(scop: Scop) -> isl.UnionMap:
     everything = reads.union(writes)
     pairs = everything.apply_range(writes.reverse())
     order = dates(scop)
-    return pairs.intersect(order.lex_lt_union_map(order)).coalesce()
+    return coalesced(pairs.intersect(order.lex_lt_union_map(order)))
 
 
 def _accesses(scop: Scop) -> tuple[isl.UnionMap, isl.UnionMap, isl.UnionMap]:
@@ -181,7 +182,7 @@ def _union(parts: list[isl.UnionSet]) -> isl.UnionSet:
     result = isl.UnionSet("{ }")
     for part in parts:
         result = result.union(part)
-    return result.coalesce()
+    return coalesced(result)
 
 
 def _nests_accesses(scop: Scop, kind: str, certain: bool | None) -> str:
@@ -190,7 +191,7 @@ def _nests_accesses(scop: Scop, kind: str, certain: bool | None) -> str:
         sure = access.exact and not scop.statements[access.statement].guards
         if access.kind == kind and (certain is None or certain == sure):
             result = result.union(access.relation.to_union_map())
-    return str(result.coalesce())
+    return str(coalesced(result))
 
 
 def _dependences(conflicts: Conflicts) -> tuple[Dependence, ...]:
@@ -236,7 +237,7 @@ def facts(function: Function, calls: Calls, wanted: Wanted) -> FunctionFacts:
     """Verdicts of all loops of a function, and its nests."""
     started = perf_counter()
     loops = loops_in(function.body)
-    after = live_after_loops(function, calls.summaries)
+    after = live_after_loops(function, calls.callees(function))
     live = _needed_after(loops, after)
     modelling, budget = wanted.budget, wanted.budget
     found = cut(function, calls, live, modelling)
@@ -303,7 +304,7 @@ def _of_source(nest: NestFacts, loops: list[Loop]) -> NestFacts:
 def nests_of(function: Function, calls: Calls, wanted: Wanted) -> tuple[Nest, ...]:
     """Models of `FunctionFacts.nests`, in the same order."""
     loops = loops_in(function.body)
-    live = _needed_after(loops, live_after_loops(function, calls.summaries))
+    live = _needed_after(loops, live_after_loops(function, calls.callees(function)))
     return cut(function, calls, live, wanted.budget).nests
 
 
@@ -345,7 +346,7 @@ class _Asked:
     def verdicts(self, nest: Nest, conflicts: Conflicts) -> dict[int, Verdict]:
         """Verdicts of a nest's loops; one that could not be decided is tried again alone, where the variables
         of the loops around it are fixed, and those that only statements beside it change. What stands in the
-        way there is the closer reason."""
+        way there is the closer reason, unless values had to be forgotten for it."""
         result: dict[int, Verdict] = {}
         for ordinal in nest.scop.loops:
             if isinstance(result.get(ordinal), (Parallel, Sequential)):
@@ -357,9 +358,9 @@ class _Asked:
             if isinstance(own, Unknown) and _stands_with_others(nest, ordinal):
                 alone = self.alone(nest, ordinal)
                 inner = {} if alone is None else self.verdicts(alone, Conflicts(alone.scop))
-                obstructed = bool(nest.scop.loops[ordinal].obstacles)
+                obstructed = nest.scop.loops[ordinal].obstacles and nest.entries[ordinal].trusted
                 for each, found in inner.items():
-                    closer = each == ordinal and obstructed and not _gave_up(found)
+                    closer = each == ordinal and bool(obstructed) and not _gave_up(found)
                     if each not in result or not isinstance(found, Unknown) or closer:
                         result[each] = found
         return result

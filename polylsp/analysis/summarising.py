@@ -50,6 +50,7 @@ from polylsp.ir.program import (
 )
 from polylsp.ir.spelling import is_zero
 from polylsp.poly.budget import Exhausted, budgeted
+from polylsp.poly.repairs import coalesced
 from polylsp.poly.scop import Access
 
 _OPERATIONS = 500_000
@@ -70,7 +71,7 @@ def summarise(function: Function, calls: Calls) -> Summary | NoSummary:
     """The summary of a function, or why there is none."""
     found, state = _summary(function, calls), state_of(function, calls)
     if isinstance(found, NoSummary):
-        return replace(found, state=state)
+        return replace(found, state=state, keeps=function.unreadable or _keeps_addresses(function, calls))
     return replace(found, state=state, key=f"{found.key} {state}" if state else found.key)
 
 
@@ -131,7 +132,7 @@ def _summarise(function: Function, calls: Calls, detail: Detail) -> Summary | No
     returns = _returned(function)
     called = [s for s in (calls.summaries.get(c.function) for c in own.calls) if s is not None]
     directed = bool(function.directives) or any(s.directed for s in called)
-    keeps = _stores_pointers(function) or any(s.keeps for s in called)
+    keeps = _keeps_addresses(function, calls)
     counters = _counters(function, called)
     threads = thread_variables_of(function, calls), library_variables_set(function, calls)
     fresh = _returns_allocation(function, calls)
@@ -180,7 +181,7 @@ def _united(accesses: list[SummaryAccess]) -> list[SummaryAccess]:
         region = isl.Map(each[0].region)
         for other in each[1:]:
             region = region.union(isl.Map(other.region))
-        region = region.coalesce()
+        region = coalesced(region)
         exact = all(access.exact for access in each)
         if region.n_basic_map() > _PIECES:
             region, exact = isl.Map.universe(region.get_space()), False
@@ -188,10 +189,13 @@ def _united(accesses: list[SummaryAccess]) -> list[SummaryAccess]:
     return result
 
 
-def _stores_pointers(function: Function) -> bool:
-    """True if the function stores pointers where its caller may find them."""
-    assigns = (s.target for s in walk(function.body) if isinstance(s, Assign))
-    return any(isinstance(t.type, (Pointer, Struct)) and t.steps for t in assigns)
+def _keeps_addresses(function: Function, calls: Calls) -> bool:
+    """True if the function, or one of the project that it calls, stores pointers where others may find
+    them."""
+    targets = (s.target for s in walk(function.body) if isinstance(s, Assign))
+    stored = (t for t in targets if t.steps or t.variable.storage in ("global", "static", "cell"))
+    found = any(isinstance(t.type, (Pointer, Struct)) for t in stored)
+    return found or any(c.function in calls.keeping for c in effects(function.body).calls)
 
 
 def _counters(function: Function, called: Iterable[Summary]) -> tuple[Variable, ...]:

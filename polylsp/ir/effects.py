@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from polylsp.ir.program import (
     AddressOf,
+    Array,
     Assign,
     Assume,
     Binary,
@@ -20,15 +21,20 @@ from polylsp.ir.program import (
     Declare,
     Evaluate,
     Expr,
+    Field,
+    Floating,
     If,
+    Index,
     Integer,
     Invariant,
     Jump,
     Loop,
     Place,
+    Pointer,
     Read,
     Select,
     Statement,
+    Type,
     Unary,
     Unsupported,
     Variable,
@@ -229,3 +235,50 @@ def counts_iterations(value: Expr, loop: Loop) -> bool:
     """True if a value is computed from variables that the loop updates from one iteration to the next."""
     found = changes(loop)
     return any(found.counts(name) for name in found.behind(value))
+
+
+# --------------------------------------------------------------------------------------------------
+# Pointers on the way to a place, and what they may lead to.
+# --------------------------------------------------------------------------------------------------
+
+
+def follows_pointer(place: Place) -> bool:
+    """True if a place is reached through a pointer, in a variable or in memory."""
+    variable = place.variable
+    given = isinstance(variable.type, Array) and variable.storage == "parameter"
+    first = bool(place.steps) and (given or isinstance(variable.type, Pointer))
+    return first or any(True for _ in pointers_followed(place))
+
+
+def pointers_followed(place: Place) -> Iterator[Place]:
+    """The pointers in memory that are followed on the way to a place, the first of them first."""
+    of_type: Type | None = place.variable.type
+    for number, step in enumerate(place.steps):
+        if isinstance(step, Index) and number > 0 and isinstance(of_type, Pointer):
+            yield Place(place.variable, place.steps[:number], of_type, place.site)
+        of_type = step.type if isinstance(step, Field) else element_of(of_type)
+
+
+def element_of(of_type: Type | None) -> Type | None:
+    """Element type of an array, or target type of a pointer."""
+    if isinstance(of_type, Pointer):
+        return of_type.to
+    return of_type.element if isinstance(of_type, Array) else None
+
+
+def may_alias_types(left: Type, right: Type) -> bool:
+    """True if C lets an lvalue of one type touch an object of the other."""
+    if _is_character(left) or _is_character(right):
+        return True
+    if isinstance(left, Integer) and isinstance(right, Integer):
+        return left.bits == right.bits
+    if isinstance(left, Floating) and isinstance(right, Floating):
+        return left.bits == right.bits
+    if isinstance(left, Pointer) and isinstance(right, Pointer):
+        return True
+    scalar = (Integer, Floating, Pointer)
+    return not (isinstance(left, scalar) and isinstance(right, scalar))
+
+
+def _is_character(of_type: Type) -> bool:
+    return isinstance(of_type, Integer) and of_type.bits == 8

@@ -6,15 +6,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
-from polylsp.ir.effects import effects, expressions, walk
+from polylsp.ir.effects import effects, expressions, follows_pointer, may_alias_types, walk
+from polylsp.ir.library import BORROWING, effect_of
 from polylsp.ir.program import (
     AddressOf,
+    Array,
     Assign,
     Assume,
     Block,
     Call,
+    Constant,
     Declare,
     Evaluate,
     Expr,
@@ -25,6 +29,8 @@ from polylsp.ir.program import (
     Pointer,
     Read,
     Statement,
+    Struct,
+    Type,
     Unsupported,
     Variable,
     stripped,
@@ -35,24 +41,80 @@ Live = frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
+class Callees:
+    """Properties of called functions: those in `borrowing` neither keep an address that they are given nor
+    return one, those in `blind` read no variable with static storage, and no memory but by their
+    arguments."""
+
+    borrowing: frozenset[str] = frozenset()
+    blind: frozenset[str] = frozenset()
+
+
+_UNKNOWN = Callees()
+
+
+@dataclass(frozen=True, slots=True)
 class _Exits:
-    """Live variables at the target of a jump; `anywhere`: for an unknown target."""
+    """Live variables at the target of a jump; `anywhere`: for an unknown target. `hidden` are the variables
+    that pointers may read, and called functions unless they are `blind`, without naming them here."""
 
     at_return: Live
     at_break: Live
     at_continue: Live
     anywhere: Live = frozenset("*")
+    hidden: frozenset[Variable] = frozenset()
+    blind: frozenset[str] = frozenset()
+
+    def used(self, *values: Expr) -> Live:
+        """The variables that the evaluation of some expressions may read."""
+        found = set[str]()
+        for node in (node for value in values for node in subexpressions(value)):
+            if isinstance(node, (Read, AddressOf)):
+                found.add(node.place.variable.name)
+            if isinstance(node, Call) and not node.pure:
+                found |= {v.name for v in self.hidden} if self._sees(node) else set[str]()
+            elif self.hidden and isinstance(node, Read) and follows_pointer(node.place):
+                found |= _read_as(node.place.type, self.hidden)
+        return frozenset(found)
+
+    def _sees(self, call: Call) -> bool:
+        """True if a called function may read variables that are not named where it is called."""
+        blind = call.function in self.blind or effect_of(call.function) in _BLIND
+        given = (stripped(a) for a in call.arguments if isinstance(a.type, (Pointer, Array, Struct)))
+        return not blind or any(not isinstance(a, (Constant, AddressOf)) for a in given)
 
 
-def live_after_loops(function: Function, summarised: Container[str]) -> dict[int, Live]:
-    """For each loop (ordinal) the unique names of the variables whose value may be needed after it;
-    functions in `summarised` do not keep the addresses that they are given."""
+@lru_cache(maxsize=256)
+def _read_as(of_type: Type, hidden: frozenset[Variable]) -> Live:
+    """Those variables of which a read of a type may read a part."""
+
+    def may_be_read(variable: Variable) -> bool:
+        inner = variable.type
+        while isinstance(inner, Array):
+            inner = inner.element
+        return variable.storage != "cell" and may_alias_types(inner, of_type)
+
+    return frozenset(v.name for v in hidden if may_be_read(v))
+
+
+_BLIND = BORROWING - {"lock", "thread"} | {"hidden-state", "allocation"}
+"""Effects of functions of the library that run no code of the program and let no other thread go on."""
+
+
+def live_after_loops(function: Function, callees: Callees = _UNKNOWN) -> dict[int, Live]:
+    """For each loop (ordinal) the unique names of the variables whose value may be needed after it."""
     known = effects(function.body).variables | frozenset(function.parameters)
-    kept = addresses_held(function, summarised)
-    outliving = frozenset(v.name for v in known if _outlives(v, kept))
+    kept = addresses_held(function, callees.borrowing)
+    hidden = frozenset(v for v in known if _outlives(v, kept))
+    outliving = frozenset(v.name for v in hidden)
     result: dict[int, Live] = {}
     every = frozenset(v.name for v in known)
-    _before(function.body, outliving, _Exits(outliving, outliving, outliving, every), result)
+    _before(
+        function.body,
+        outliving,
+        _Exits(outliving, outliving, outliving, every, hidden, callees.blind),
+        result,
+    )
     flow = address_flow(function.body)
     return {ordinal: live.union(*(flow.get(name, ()) for name in live)) for ordinal, live in result.items()}
 
@@ -118,25 +180,25 @@ def _before(statement: Statement, after: Live, exits: _Exits, result: dict[int, 
                 after = _before(inner, after, exits, result)
             return after
         case Assign(target, operator, value, _):
-            used = _used(value, *(s for s in expressions(statement)))
+            used = exits.used(value, *expressions(statement))
             if target.steps or operator is not None:
                 return after | used | {target.variable.name}
             return (after - {target.variable.name}) | used
         case Declare(variable, _):
             return after - {variable.name}
         case Evaluate(value, _) | Assume(value, _):
-            return after | _used(value)
+            return after | exits.used(value)
         case If(condition, then, otherwise, _):
             return (
                 _before(then, after, exits, result)
                 | _before(otherwise, after, exits, result)
-                | _used(condition)
+                | exits.used(condition)
             )
         case Jump(kind, _, value):
             target_live = {"break": exits.at_break, "continue": exits.at_continue, "return": exits.at_return}[
                 kind
             ]
-            return target_live | (_used(value) if value is not None else frozenset())
+            return target_live | (exits.used(value) if value is not None else frozenset())
         case Unsupported(_, _, loops, reads):
             for loop in loops:
                 after = after | _loop(loop, after, exits, result)
@@ -148,25 +210,16 @@ def _before(statement: Statement, after: Live, exits: _Exits, result: dict[int, 
 
 def _loop(loop: Loop, after: Live, exits: _Exits, result: dict[int, Live]) -> Live:
     result[loop.ordinal] = result.get(loop.ordinal, frozenset()) | after
-    condition = _used(loop.condition) if loop.condition is not None else frozenset[str]()
+    condition = exits.used(loop.condition) if loop.condition is not None else frozenset[str]()
     head = after | condition
     while True:
         step = _before(loop.step, head, exits, result)
-        inner = _Exits(exits.at_return, after, step, exits.anywhere)
+        inner = replace(exits, at_break=after, at_continue=step)
         body = _before(loop.body, step, inner, result)
         grown = head | _before(loop.prologue, body | condition | after, exits, result)
         if grown == head:
             return grown
         head = grown
-
-
-def _used(*values: Expr) -> Live:
-    return frozenset(
-        node.place.variable.name
-        for value in values
-        for node in subexpressions(value)
-        if isinstance(node, (Read, AddressOf))
-    )
 
 
 def exposed(statements: tuple[Statement, ...]) -> Live:
@@ -179,7 +232,8 @@ def exposed_in(loop: Loop) -> Live:
     """The variables that a round of the loop may read before it assigns them."""
     nothing: Live = frozenset()
     unused: dict[int, Live] = {}
-    step = _before(loop.step, nothing, _Exits(nothing, nothing, nothing), unused)
-    body = _before(loop.body, step, _Exits(nothing, nothing, step), unused)
-    tested = body | (_used(loop.condition) if loop.condition is not None else nothing)
-    return _before(loop.prologue, tested, _Exits(nothing, nothing, nothing), unused)
+    ends = _Exits(nothing, nothing, nothing)
+    step = _before(loop.step, nothing, ends, unused)
+    body = _before(loop.body, step, replace(ends, at_continue=step), unused)
+    tested = body | (ends.used(loop.condition) if loop.condition is not None else nothing)
+    return _before(loop.prologue, tested, ends, unused)

@@ -37,6 +37,7 @@ from polylsp.ir.program import (
 )
 from polylsp.ir.verdict import Assumption
 from polylsp.model.action import Declined
+from polylsp.poly.repairs import coalesced
 from polylsp.poly.scop import Access, Memory, Scop, ScopStatement
 
 # --------------------------------------------------------------------------------------------------
@@ -341,7 +342,7 @@ def leaves_of(subject: Subject, leaves: Sequence[Leaf]) -> Leaves | Declined:
     home = _homes(subject, conflicts.scop, leaves, opened)
     if isinstance(home, Declined):
         return home
-    after = live_after_loops(subject.function, ())
+    after = live_after_loops(subject.function)
     alive = frozenset[str]().union(*(after[root] for root in roots))
     memory = tuple(_memory_dependences(conflicts, leaves, home, alive))
     scalars = scalar_dependences(subject, conflicts.scop, leaves, alive)
@@ -431,7 +432,7 @@ def _instances(conflicts: Conflicts, first: Access, second: Access, source: Leaf
     pairs = before(conflicts.same_element(first, second), one, other, conflicts.scop, outer)
     pairs = pairs.intersect_params(conflicts.defined())
     pairs = _opened(_opened(pairs, _DEPENDENCES_IN, outer, source, one), _DEPENDENCES_OUT, outer, sink, other)
-    return pairs.coalesce()
+    return coalesced(pairs)
 
 
 def _opened(pairs: isl.Map, kind: isl.dim_type, outer: int, leaf: Leaf, statement: ScopStatement) -> isl.Map:

@@ -77,7 +77,7 @@ def shared_scalars(subject: Subject, ordinal: int) -> Iterator[Variable]:
     if isinstance(text, Declined):
         return
     loop = subject.loop(ordinal)
-    after = live_after_loops(subject.function, ())[ordinal]
+    after = live_after_loops(subject.function)[ordinal]
     carried = exposed(loop.body.statements)
     counters = {inner.iterator for inner in loops_in(loop)}
     for variable in sorted(effects(loop).variables, key=lambda v: v.name):

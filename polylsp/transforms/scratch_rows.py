@@ -100,7 +100,7 @@ def _scratch(
         return None
     if not covered_in_iteration(Conflicts(found[1].scop), memory, row):
         return None
-    after = live_after_loops(subject.function, ())[root]
+    after = live_after_loops(subject.function)[root]
     own = variable.storage == "local" and not variable.escapes and not {variable.name, "*"} & after
     # A macro may say something else when the program is compiled.
     declared = variable.bytes if variable.storage == "local" and not subject.macros else None

@@ -62,7 +62,7 @@ def counted_along(subject: Subject, ordinal: int) -> list[Counted] | Declined:
     if facts.misfit:
         return Declined(f"The loop `{name}` cannot be rewritten: {facts.misfit}.")
     loop = subject.loop(ordinal)
-    after = live_after_loops(subject.function, ())[ordinal]
+    after = live_after_loops(subject.function)[ordinal]
     changes = steps(loop)
     found: list[Counted] = []
     for induction in facts.verdict.inductions:

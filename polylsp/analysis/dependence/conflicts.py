@@ -16,6 +16,7 @@ import islpy as isl
 
 from polylsp.ir.program import constant_extents
 from polylsp.ir.verdict import DependenceKind
+from polylsp.poly.repairs import coalesced
 from polylsp.poly.scop import Access, FromEnd, Memory, Scop, ScopStatement
 
 # --------------------------------------------------------------------------------------------------
@@ -118,7 +119,7 @@ class Conflicts:
             parts = [_of_loop(a, depth) for a in accesses]
             while len(parts) > 1:
                 odd = parts[len(parts) // 2 * 2 :]
-                parts = [a.union(b).coalesce() for a, b in zip(parts[::2], parts[1::2], strict=False)] + odd
+                parts = [coalesced(a.union(b)) for a, b in zip(parts[::2], parts[1::2], strict=False)] + odd
             self._unions[key] = parts[0]
         return self._unions[key]
 
@@ -170,7 +171,7 @@ class Conflicts:
             for counted in self._from_end() if hints else ():
                 result = result.subtract(counted.values)
             impossible = hints and result.is_empty()
-            self._defined[hints] = self.defined() if impossible else result.coalesce()
+            self._defined[hints] = self.defined() if impossible else coalesced(result)
         return self._defined[hints]
 
     def strays(self, ordinal: int | None = None) -> list[Access]:

@@ -16,6 +16,7 @@ from polylsp.analysis.dependence.privatisation import is_copied
 from polylsp.ir.verdict import Parallel, Verdict
 from polylsp.model.facts import Band, Transform
 from polylsp.poly.budget import costly
+from polylsp.poly.repairs import coalesced
 from polylsp.poly.scop import Access, Memory, Scop, ScopStatement, components
 
 # --------------------------------------------------------------------------------------------------
@@ -341,7 +342,7 @@ def ordering(conflicts: Conflicts, verdicts: Verdicts, updates: bool = False) ->
             shared = sum(1 for a, b in zip(source.loops, sink.loops, strict=False) if a == b)
             pairs = same_iteration(pairs, shared)
         result = result.union(pairs.to_union_map())
-    return result.union(_by_control(scop, result)).coalesce()
+    return coalesced(result.union(_by_control(scop, result)))
 
 
 def _by_control(scop: Scop, order: isl.UnionMap) -> isl.UnionMap:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 import islpy as isl
 
 from polylsp.analysis.scop.delinearisation import Layout, iterator_names
-from polylsp.analysis.scop.objects import Key, Plan, grouped, key_of, plan_of
+from polylsp.analysis.scop.objects import Key, Plan, grouped, is_of_function, key_of, may_overlap, plan_of
 from polylsp.analysis.scop.raw_accesses import CallRegion, RawAccess, RawStatement, Region
 from polylsp.analysis.scop.symbolic_value import (
     AllOf,
@@ -30,9 +30,19 @@ from polylsp.analysis.scop.symbolic_value import (
 )
 from polylsp.analysis.scop.walk_scope import Frame, header, set_of
 from polylsp.analysis.scop.walk_state import At, Opaque, Parameters, pretty
-from polylsp.ir.program import Integer, Site
+from polylsp.ir.program import Integer, Rejection, Site
 from polylsp.ir.verdict import Assumption
-from polylsp.poly.scop import Access, FromEnd, IndexElement, Memory, Scop, ScopLoop, ScopStatement, first
+from polylsp.poly.scop import (
+    Access,
+    Addresses,
+    FromEnd,
+    IndexElement,
+    Memory,
+    Scop,
+    ScopLoop,
+    ScopStatement,
+    first,
+)
 
 # --------------------------------------------------------------------------------------------------
 # Subscripts that count from the end of an array where they are negative, as in Python: proofs and
@@ -441,8 +451,10 @@ def to_scop(
         for access in raw.accesses:
             plan = plans[key_of(access)]
             accesses.append(access_of(number, name, domain, raw, access, plan, plans, parameters))
-    for frame in region.frames.values():
-        frame.obstacles += region.tainted[:1]
+    for ordinal, frame in region.frames.items():
+        inside = {number for number, one in enumerate(statements) if ordinal in one.loops}
+        held = _held_elsewhere([a for a in accesses if a.statement in inside], parameters.addresses)
+        frame.obstacles += [*region.tainted[:1], *held]
     loops = {o: _loop(f) for o, f in sorted(region.frames.items())}
     return Scop(
         context,
@@ -459,6 +471,22 @@ def to_scop(
         parameters.addresses,
         tuple(region.address_reads),
     )
+
+
+def _held_elsewhere(accesses: list[Access], addresses: Addresses) -> list[Rejection]:
+    """Reason why the order of some accesses cannot be told: a pointer of unknown value is followed, and the
+    address of a variable that the function or one that it calls has stored may well be that value. That
+    these do not overlap would be a poor assumption."""
+    stored = [a for a in accesses if a.memory.variable.name in addresses.stored and is_of_function(a.memory)]
+    for one in stored:
+        for other in accesses:
+            written = "write" in (one.kind, other.kind)
+            if written and other.memory is not one.memory and may_overlap(one.memory, other.memory):
+                name = one.memory.variable.source_name
+                text = f"`{other.memory.path}` may lead to `{name}`, whose address is stored"
+                advice = f"use a variable whose address is not taken instead of `{name}`"
+                return [Rejection("may-alias", one.site, text, advice)]
+    return []
 
 
 _LETTERS = {"statement": "S", "test": "T", "join": "J"}

@@ -25,8 +25,9 @@ from polylsp.analysis.scop.paths import (
 from polylsp.analysis.scop.raw_accesses import RawAccess, Region
 from polylsp.analysis.scop.summaries import Calls
 from polylsp.analysis.scop.symbolic_value import ZERO, Compare, NotAffineError, condition_cases
-from polylsp.analysis.scop.walk_scope import Scope, may_alias_types, pointers_followed
+from polylsp.analysis.scop.walk_scope import Scope, may_touch
 from polylsp.analysis.scop.walk_state import At, Base, Member, Opaque, PointerValue, anything
+from polylsp.ir.effects import may_alias_types, pointers_followed
 from polylsp.ir.program import (
     AddressOf,
     Assign,
@@ -121,7 +122,8 @@ class Accesses:
         return found
 
     def read(self, place: Place, update: ReductionOperator | None = None) -> list[RawAccess]:
-        """The read of a place: none of a pointer, nor of an integer with a closed form."""
+        """The read of a place: none of a pointer, nor of an integer with a closed form, unless a pointer may
+        lead to it that something keeps elsewhere."""
         if not place.steps:
             variable = place.variable
             if isinstance(variable.type, Pointer):
@@ -130,7 +132,9 @@ class Accesses:
                 return []
             value = self.scope.environment.get(variable.name)
             if isinstance(variable.type, Integer) and not isinstance(value, Opaque):
-                return []
+                stored = variable.name in self.scope.parameters.addresses.stored
+                if not stored or may_touch(variable, variable.type, self.scope.effects) is None:
+                    return []
         return list(self._access(place, "read", update))
 
     def write(self, place: Place, update: ReductionOperator | None) -> list[RawAccess]:

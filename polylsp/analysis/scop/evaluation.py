@@ -29,8 +29,9 @@ from polylsp.analysis.scop.symbolic_value import (
     is_affine,
     negate,
 )
-from polylsp.analysis.scop.walk_scope import Scope, element_of, may_touch
+from polylsp.analysis.scop.walk_scope import Scope, may_touch
 from polylsp.analysis.scop.walk_state import At, Base, Entry, Member, Opaque, PointerValue, Value
+from polylsp.ir.effects import element_of
 from polylsp.ir.program import (
     AddressOf,
     Array,

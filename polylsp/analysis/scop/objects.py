@@ -24,8 +24,9 @@ from polylsp.analysis.scop.delinearisation import (
 from polylsp.analysis.scop.paths import path_text, same_layout
 from polylsp.analysis.scop.raw_accesses import RawAccess, RawStatement, Region
 from polylsp.analysis.scop.symbolic_value import ZERO, AllOf, Compare, Poly, Symbol, is_affine
-from polylsp.analysis.scop.walk_scope import may_alias_types, set_of
+from polylsp.analysis.scop.walk_scope import set_of
 from polylsp.analysis.scop.walk_state import At, Base, Member, Parameters, anything, readable
+from polylsp.ir.effects import may_alias_types
 from polylsp.ir.program import Array, OtherType, Pointer, Rejection, Struct, Variable
 from polylsp.ir.verdict import Assumption
 from polylsp.poly.scop import BoundCondition, Memory, Polynomial
@@ -312,6 +313,11 @@ def may_overlap(left: Memory, right: Memory) -> bool:
     if _by_pointer(left) and _by_pointer(right):
         return True
     return _reaches_variable(left, right) or _reaches_variable(right, left)
+
+
+def is_of_function(memory: Memory) -> bool:
+    """True if a memory is a variable of the function itself, which no other can name."""
+    return not _by_pointer(memory) and memory.variable.storage in ("local", "parameter", "static")
 
 
 def _kept_apart(left: Memory, right: Memory) -> bool:

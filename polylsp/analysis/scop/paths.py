@@ -6,9 +6,9 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 
 from polylsp.analysis.scop.symbolic_value import ZERO, Compare, Poly, choice
-from polylsp.analysis.scop.walk_scope import Scope, either_pointer, element_of, may_touch
+from polylsp.analysis.scop.walk_scope import Scope, either_pointer, may_touch
 from polylsp.analysis.scop.walk_state import ANYWHERE, At, Base, Member, Opaque, PointerValue, Value
-from polylsp.ir.effects import Effects, effects
+from polylsp.ir.effects import Effects, effects, element_of
 from polylsp.ir.program import (
     AddressOf,
     Array,

@@ -31,15 +31,7 @@ from polylsp.analysis.scop.summaries import Calls
 from polylsp.analysis.scop.symbolic_value import Poly
 from polylsp.analysis.scop.untaken import computes, firm_obstacle, without_reports
 from polylsp.analysis.scop.walk import walk_region
-from polylsp.analysis.scop.walk_scope import (
-    COARSE,
-    FULL,
-    Detail,
-    Scope,
-    leads_away,
-    one_of_several,
-    pointers_followed,
-)
+from polylsp.analysis.scop.walk_scope import COARSE, FULL, Detail, Scope, leads_away, one_of_several
 from polylsp.analysis.scop.walk_state import (
     ANYWHERE,
     At,
@@ -50,8 +42,7 @@ from polylsp.analysis.scop.walk_state import (
     PointerValue,
     Value,
 )
-from polylsp.ir.effects import Effects, effects, nodes, walk
-from polylsp.ir.library import BORROWING, effect_of
+from polylsp.ir.effects import Effects, effects, nodes, pointers_followed, walk
 from polylsp.ir.liveness import addresses_held
 from polylsp.ir.program import (
     Assign,
@@ -139,22 +130,16 @@ def _is_complex(reached: isl.Set) -> bool:
 
 
 def _addresses(function: Function, calls: Calls) -> Addresses:
-    """Escape analysis of a function. An address may come back from a call of which a pointer is used."""
+    """Escape analysis of a function."""
     own = effects(function.body)
-    keeping = frozenset(name for name, one in calls.summaries.items() if one.keeps)
-    keeping |= calls.refused.keys()
-    unused = {id(s.value) for s in walk(function.body) if isinstance(s, Evaluate)}
-    returning = {
-        c.function for c in own.calls if isinstance(c.type, (Pointer, Struct)) and id(c) not in unused
-    }
-    borrowing = {c.function for c in own.calls if effect_of(c.function) in BORROWING}
-    safe = (calls.summaries.keys() | borrowing) - keeping - returning
-    perhaps_held = addresses_held(function, safe)
+    borrowing = calls.callees(function).borrowing
+    perhaps_held = addresses_held(function, borrowing)
     inner = (v for v in own.variables if v.storage in ("local", "parameter"))
     lent = frozenset(v.name for v in inner if v.escapes and v.name not in perhaps_held)
     # That a function of other files keeps an address is left to the assumption that nothing overlaps.
-    unknown = {c.function for c in own.calls if c.function not in keeping} - returning
-    return Addresses(addresses_held(function, safe | unknown), keeping, lent)
+    known = calls.summaries.keys() | calls.refused.keys()
+    unknown = {c.function for c in own.calls if not isinstance(c.type, (Pointer, Struct))} - known
+    return Addresses(addresses_held(function, borrowing | unknown), calls.keeping, lent)
 
 
 @dataclass(slots=True)

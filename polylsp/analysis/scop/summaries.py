@@ -7,15 +7,21 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Literal
 
+from polylsp.ir.effects import effects, walk
+from polylsp.ir.library import BORROWING, effect_of
+from polylsp.ir.liveness import Callees
 from polylsp.ir.program import (
     Array,
     Call,
     Constant,
+    Evaluate,
     Expr,
     Floating,
+    Function,
     Integer,
     Pointer,
     Presumption,
+    Struct,
     Type,
     Variable,
 )
@@ -84,6 +90,11 @@ class Summary:
     presumed: tuple[Presumption, ...] = ()
     allocates: bool = False
 
+    @property
+    def reads_static(self) -> bool:
+        """True if a call may read variables with static storage, or memory that these lead to."""
+        return any(access.parameter < 0 and access.kind == "read" for access in self.accesses)
+
 
 @dataclass(frozen=True, slots=True)
 class NoSummary:
@@ -91,7 +102,7 @@ class NoSummary:
     that each call surely uses; `None` where the function may order threads. `reports`: all that it does is to
     print, or to end the program. `ordered`: the function of the library that each call surely calls, and
     whose calls have to keep their order; empty if there is none. `for_now`: because of a limit of the
-    process, or an error of ours."""
+    process, or an error of ours. `keeps`: it may store an address that it is given."""
 
     name: str
     reason: str
@@ -99,11 +110,12 @@ class NoSummary:
     reports: bool = False
     ordered: str = ""
     for_now: bool = False
+    keeps: bool = True
 
     @property
     def key(self) -> str:
         """Equal keys, equal reasons."""
-        return f"-{self.name} {self.reason} {self.state} {self.reports} {self.ordered}"
+        return f"-{self.name} {self.reason} {self.state} {self.reports} {self.ordered} {self.keeps}"
 
 
 @dataclass(frozen=True)
@@ -113,8 +125,9 @@ class Calls:
     use; `passed_over` are functions of the library whose effects are no concern of a model; `reports` are
     functions without summary that only print or end the program. Branches with these are presumed not to be
     taken where `presuming`. `ordered` are functions without summary, each with one of the library that each
-    call of it calls, and whose calls have to keep their order. `named` are the variables that the function
-    under analysis names."""
+    call of it calls, and whose calls have to keep their order. `keeping` are functions of either kind that
+    may store an address that they are given. `named` are the variables that the function under analysis
+    names."""
 
     summaries: Mapping[str, Summary] = field(default_factory=dict[str, Summary])
     refused: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -123,6 +136,7 @@ class Calls:
     reports: frozenset[str] = frozenset()
     presuming: bool = True
     ordered: Mapping[str, str] = field(default_factory=dict[str, str])
+    keeping: frozenset[str] = frozenset()
     named: frozenset[Variable] = frozenset()
 
     def of(self, call: Call) -> Summary | None:
@@ -139,6 +153,15 @@ class Calls:
         same = (v for v in outer if v.source_name == variable.source_name)
         return next(same, replace(variable, name=f"{variable.source_name}@file"))
 
+    def callees(self, function: Function) -> Callees:
+        """Properties of the functions that a function calls."""
+        called = effects(function.body).calls
+        known = self.summaries.keys() | self.refused.keys()
+        borrowing = {c.function for c in called if effect_of(c.function) in BORROWING}
+        borrowing = frozenset(known - self.keeping | borrowing) - _returning(function)
+        blind = (name for name, one in self.summaries.items() if not (one.counters or one.reads_static))
+        return Callees(borrowing, frozenset(blind))
+
     def without_presumptions(self) -> Calls:
         """The same without presumptions, and without the summaries that rest on them."""
         resting = {name: one.presumed[0] for name, one in self.summaries.items() if one.presumed}
@@ -148,6 +171,14 @@ class Calls:
             refused={**self.refused, **{name: one.otherwise.message for name, one in resting.items()}},
             presuming=False,
         )
+
+
+def _returning(function: Function) -> frozenset[str]:
+    """The functions from whose calls an address may come back: a pointer or structure that they return is
+    used."""
+    unused = {id(s.value) for s in walk(function.body) if isinstance(s, Evaluate)}
+    calls = (c for c in effects(function.body).calls if isinstance(c.type, (Pointer, Struct)))
+    return frozenset(c.function for c in calls if id(c) not in unused)
 
 
 _COPYING = {"memcpy": (0, 1), "memmove": (0, 1), "memset": (0,)}

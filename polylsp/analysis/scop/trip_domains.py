@@ -60,6 +60,7 @@ from polylsp.ir.program import (
 )
 from polylsp.ir.spelling import spell
 from polylsp.ir.verdict import Assumption
+from polylsp.poly.repairs import coalesced
 
 # --------------------------------------------------------------------------------------------------
 # Leaving a loop early: in which iterations a `break` is taken, where that depends on the iterators
@@ -449,7 +450,7 @@ def _closed(scope: Scope, condition: Condition, counter: Counter, frame: Frame, 
     if post_test:
         first = Compare("==", Poly.atom(Symbol(frame.dimension)) - counter.start)
         stop = stop.subtract(scope.where(first))
-    return scope.active.subtract(stop.union(_later(stop, counter))).coalesce()
+    return coalesced(scope.active.subtract(stop.union(_later(stop, counter))))
 
 
 def _left(
@@ -463,7 +464,7 @@ def _left(
     if leaves == FALSE:
         return domain
     scope.active = domain
-    return domain.subtract(_later(scope.where(leaves), counter)).coalesce()
+    return coalesced(domain.subtract(_later(scope.where(leaves), counter)))
 
 
 def _later(iterations: isl.Set, counter: Counter) -> isl.Set:

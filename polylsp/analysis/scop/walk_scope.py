@@ -6,7 +6,6 @@ condition, or unknown.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import islpy as isl
@@ -35,12 +34,8 @@ from polylsp.analysis.scop.walk_state import (
     PointerValue,
     Value,
 )
-from polylsp.ir.effects import Effects
+from polylsp.ir.effects import Effects, may_alias_types, pointers_followed
 from polylsp.ir.program import (
-    Array,
-    Field,
-    Floating,
-    Index,
     Integer,
     Loop,
     Place,
@@ -269,40 +264,6 @@ def _last_pointer(place: Place) -> str:
     for way in pointers_followed(place):
         found = spell_place(way)
     return found
-
-
-def pointers_followed(place: Place) -> Iterator[Place]:
-    """The pointers in memory that are followed on the way to a place, the first of them first."""
-    of_type: Type | None = place.variable.type
-    for number, step in enumerate(place.steps):
-        if isinstance(step, Index) and number > 0 and isinstance(of_type, Pointer):
-            yield Place(place.variable, place.steps[:number], of_type, place.site)
-        of_type = step.type if isinstance(step, Field) else element_of(of_type)
-
-
-def element_of(of_type: Type | None) -> Type | None:
-    """Element type of an array, or target type of a pointer."""
-    if isinstance(of_type, Pointer):
-        return of_type.to
-    return of_type.element if isinstance(of_type, Array) else None
-
-
-def may_alias_types(left: Type, right: Type) -> bool:
-    """True if C lets an lvalue of one type touch an object of the other."""
-    if _is_character(left) or _is_character(right):
-        return True
-    if isinstance(left, Integer) and isinstance(right, Integer):
-        return left.bits == right.bits
-    if isinstance(left, Floating) and isinstance(right, Floating):
-        return left.bits == right.bits
-    if isinstance(left, Pointer) and isinstance(right, Pointer):
-        return True
-    scalar = (Integer, Floating, Pointer)
-    return not (isinstance(left, scalar) and isinstance(right, scalar))
-
-
-def _is_character(of_type: Type) -> bool:
-    return isinstance(of_type, Integer) and of_type.bits == 8
 
 
 # --------------------------------------------------------------------------------------------------

@@ -444,7 +444,7 @@ def _within(name: str, part: Section) -> Iterator[Assumption]:
 
 def _is_needed(asked: Question, variable: Variable, accesses: list[Access]) -> bool:
     """True if the array may be read after the region."""
-    after = live_after_loops(asked.subject.function, ())[asked.last.ordinal]
+    after = live_after_loops(asked.subject.function)[asked.last.ordinal]
     led = any(a.memory.pointer is not None for a in accesses)
     return variable.name in after or "*" in after or variable.storage != "local" or led
 

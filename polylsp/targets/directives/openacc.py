@@ -57,7 +57,7 @@ def _takes_a_directive(subject: Subject, kernel: Kernel, loop: LoopFacts) -> boo
     value is used after the loop, or goes back to the host (OpenACC 3.3, 2.6.1)."""
     if loop.misfit:
         return False
-    after = live_after_loops(subject.function, subject.calls.summaries)[loop.ordinal]
+    after = live_after_loops(subject.function, subject.calls.callees(subject.function))[loop.ordinal]
     if loop.iterator is not None and {counter(subject, loop.ordinal).name, "*"} & after:
         return False
     if loop.iterator in kernel.uses or any(each.name == loop.iterator for each in kernel.moved):

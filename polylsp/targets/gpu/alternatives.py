@@ -17,6 +17,7 @@ from polylsp.analysis.dependence.nest_schedules import computed
 from polylsp.ir.effects import effects, walk
 from polylsp.ir.program import Floating, Loop
 from polylsp.model.action import Declined
+from polylsp.poly.repairs import coalesced
 from polylsp.targets.gpu.kernel_launch import sets_of
 from polylsp.targets.gpu.leaves import Leaf, Leaves, leaves_of
 from polylsp.targets.gpu.mapping import Kernel
@@ -44,7 +45,7 @@ def dependences(region: Region, found: Leaves) -> isl.UnionMap:
     others = reads.union(writes)
     pairs = writes.apply_range(others.reverse()).union(reads.apply_range(writes.reverse()))
     pairs = pairs.union(updates.apply_range(others.reverse())).union(others.apply_range(updates.reverse()))
-    return pairs.intersect(before).coalesce()
+    return coalesced(pairs.intersect(before))
 
 
 def of_leaf(leaf: Leaf, relation: isl.Map) -> isl.Map:
@@ -281,7 +282,7 @@ def _pieces(leaf: Leaf, found: Leaves) -> Iterator[Leaf]:
     domains = [leaf.domain]
     for where in _meetings(leaf, found):
         parts = [domain.intersect(each) for domain in domains for each in where]
-        domains = [part.coalesce() for part in parts if not part.is_empty()]
+        domains = [coalesced(part) for part in parts if not part.is_empty()]
     if not 1 < len(domains) <= _MOST:
         yield leaf
         return

@@ -319,7 +319,7 @@ def _python_number(region: Region, memory: Memory, words: str) -> Buffer | Decli
     """A number of Python that the loops change: it is handed over, and given back where it is needed."""
     variable, name = memory.variable, memory.variable.source_name
     subject = region.subject
-    after = live_after_loops(subject.function, subject.calls.summaries)[region.last.ordinal]
+    after = live_after_loops(subject.function, subject.calls.callees(subject.function))[region.last.ordinal]
     needed = bool({variable.name, "*"} & after) or variable.storage != "local"
     if needed and variable.name not in exposed(region.statements):
         return Declined(f"The last value of `{name}` is needed behind the loops: set it there.")

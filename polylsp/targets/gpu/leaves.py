@@ -15,7 +15,7 @@ import islpy as isl
 
 from polylsp.ir.effects import effects, walk
 from polylsp.ir.induction import own_jumps
-from polylsp.ir.liveness import exposed, exposed_in, live_after_loops
+from polylsp.ir.liveness import Live, exposed, exposed_in, live_after_loops
 from polylsp.ir.program import (
     Array,
     Assign,
@@ -255,9 +255,14 @@ def useful(found: Leaves) -> Leaves:
     return replace(found, leaves=leaves, shared=shared, formers=formers)
 
 
+def _live_after(region: Region) -> dict[int, Live]:
+    function = region.subject.function
+    return live_after_loops(function, region.subject.calls.callees(function))
+
+
 def _needed(region: Region) -> frozenset[str]:
     """Unique names of the variables that are live-out of the region."""
-    after = live_after_loops(region.subject.function, region.subject.calls.summaries)[region.last.ordinal]
+    after = _live_after(region)[region.last.ordinal]
     return after | effects(*region.statements).scalars if "*" in after else after
 
 
@@ -270,7 +275,7 @@ def _leaves(
         position = (*place.position, number)
         loop = unit.loop
         if loop is not None and _opens(region, unit, loop, kept, len(place.loops)):
-            after = live_after_loops(region.subject.function, region.subject.calls.summaries)
+            after = _live_after(region)
             needed = exposed_in(loop) | after[loop.ordinal] | kept
             inner = _Place((*place.loops, loop.ordinal), position, needed, kept)
             yield from _leaves(region, without_continues(loop.body.statements) or (), inner)

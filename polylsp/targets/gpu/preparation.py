@@ -131,7 +131,7 @@ def _own_counter(subject: Subject, root: LoopFacts) -> Iterator[Replacement]:
     the loop; none where that value is not plain, or not needed."""
     loop, place = subject.loop(root.ordinal), stretch_of(subject, root)
     own = counter(subject, root.ordinal) if loop.kind == "for" and loop.step.statements else None
-    after = live_after_loops(subject.function, subject.calls.summaries)[root.ordinal]
+    after = live_after_loops(subject.function, subject.calls.callees(subject.function))[root.ordinal]
     if own is None or own.storage != "local" or own.escapes or not {own.name, "*"} & after:
         return
     match loop.condition, loop.step.statements:

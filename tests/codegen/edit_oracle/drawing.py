@@ -25,6 +25,7 @@ CLASSES: dict[str, Callable[[Writer], None]] = {
     "pointers": memory.pointers,
     "addresses": memory.addresses,
     "callees": state.callees,
+    "globals": state.overwritten_globals,
     "out-parameters": state.out_parameters,
     "conversions": value.conversions,
     "threads": state.threads,

@@ -143,7 +143,7 @@ def addresses(w: Writer) -> None:
     kind = w.pick("double", "int", "long", "float")
     a, b = w.array(kind), w.read(kind)
     t, p = w.local("t"), w.local("p")
-    form = w.number(0, 9)
+    form = w.number(0, 11)
     static = w.pick("", "", "static ")
     aliased = w.chance(60)
     """An alias that a copy per iteration does not move."""
@@ -178,6 +178,20 @@ def addresses(w: Writer) -> None:
     elif form == 8:
         shape, write, read = f"{kind} {t}[6];", f"{t}[3]", f"{p}[1]"
         alias, none = f"{kind} *{p} = {t} + 2;", f"{t}[3]"
+    elif form >= 10:
+        # Functions of the file keep the address, and follow it.
+        kept, keep, look = w.name("kept"), w.name("keep"), w.name("look")
+        w.top += [
+            f"{w.pick('', 'static ')}{kind} *{kept};",
+            f"{w.pick('', 'static ')}void {keep}({kind} *p) {{ {kept} = p; }}",
+            f"static {kind} {look}(void) {{ return *{kept}; }}",
+        ]
+        shape, write, read = (
+            f"{w.pick('', 'static ')}{kind} {t};",
+            t,
+            w.pick(f"{look}()", f"{look}()", f"*{kept}"),
+        )
+        alias, none = f"{keep}(&{t});", t
     else:
         hold = w.name("hold")
         w.top.append(f"struct {hold} {{ {kind} *at; }};")
@@ -185,28 +199,34 @@ def addresses(w: Writer) -> None:
         alias, none = f"struct {hold} {p} = {{ {t} }};", f"{t}[1]"
     use = read if aliased else none
     first = write
-    if aliased and w.chance(35):
+    if aliased and w.chance(35) and not read.endswith("()"):
         first, use = read, none
+    by_global = form == 6 or form >= 10
     body = [f"{first} = {b}[i];", f"{a}[i] = {use}{w.pick('', ' + 1', ' * 2')};"]
     if w.chance(25):
         body.insert(1, f"for (int j = 0; j < 5; j++) {first} += j;")
     place = w.pick("before", "before", "inside", "assigned")
     mark = OPEN if aliased else PARALLEL
-    if place == "inside" and not static and form != 6:
+    if place == "inside" and not static and not by_global:
         body = [shape, alias, *body]
         mark = OPEN if ", **" in alias else PARALLEL
-    elif place == "assigned" and alias.split(" = ")[0].count("*") == 1 and ", **" not in alias and form != 6:
+    elif (
+        place == "assigned"
+        and alias.split(" = ")[0].count("*") == 1
+        and ", **" not in alias
+        and not by_global
+    ):
         w.head += [shape, alias.split(" = ")[0] + ";"]
         body = [f"{p} = {alias.split(' = ')[1]}", *body]
         mark = PARALLEL if not static else OPEN
     else:
-        w.head += [shape, alias] if form != 6 else [shape]
-        if form == 6:
+        w.head += [shape, alias] if not by_global else [shape]
+        if by_global:
             w.code.append(alias)
     w.code += w.loop(w.mixed(body), mark)
-    outside = place not in ("inside",) or static or form == 6
+    outside = place not in ("inside",) or static or by_global
     if outside and w.chance(30) and w.sizes[1] > 0:
-        w.result(w.pick(read, none) if (alias in w.head or form == 6) else none)
+        w.result(w.pick(read, none) if (alias in w.head or by_global) else none)
 
 
 def scatters(w: Writer) -> None:

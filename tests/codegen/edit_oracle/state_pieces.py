@@ -103,6 +103,44 @@ def callees(w: Writer) -> None:
         w.shown_global(f"{g}.t")
 
 
+def overwritten_globals(w: Writer) -> None:
+    """Variables with static storage that a loop sets, and that are set anew before the function returns:
+    others may read them in between."""
+    kind = w.pick("double", "int", "long", "float")
+    a, b = w.array(kind), w.read(kind)
+    g, look, at = w.name("state"), w.name("look"), w.name("at")
+    static = w.pick("", "static ")
+    declared, part = w.pick((g, g), (g, g), (f"{g}[6]", f"{g}[2]"))
+    w.top += [
+        f"{static}{kind} {declared};",
+        f"{w.pick('', 'static ')}{kind} *{at} = &{part};",
+        f"static {kind} {look}(void) {{ return {w.pick(part, part, f'*{at}')}; }}",
+    ]
+    if w.chance(20):
+        outer = w.name("look")
+        w.top.append(f"static {kind} {outer}(void) {{ return {look}() + 1; }}")
+        look = outer
+    w.fill.append(f"{part} = 3;")
+    seen = w.name("seen")
+    w.top.append(f"static {kind} {seen};")
+    w.show.append(f"show_number({w.next_shown()}, (double){seen});")
+    reads = [f"{seen} = {w.pick(f'{look}()', f'{look}()', f'*{at}', part)};"] if w.chance(75) else []
+    again = w.pick(f"{part} = 0;", f"{part} = 0;", f"if ({b}[0] > 0) {part} = 0;", "")
+    body = [f"{part} = {b}[i];", f"{a}[i] = {part}{w.pick('', ' + 1', ' * 2')};"]
+    if w.chance(20):
+        body[0] = f"if ({b}[i] > 0) {body[0]}"
+    # A pointer of the program may lead to the variable.
+    loop = w.loop(w.mixed(body), OPEN)
+    if w.chance(25):
+        rounds = w.local("t")
+        inside = [*loop, *reads, again]
+        w.code += w.loop(w.pick(inside, [*reads, again, *loop]), OPEN, "0", "3", rounds, plain=True)
+    else:
+        w.code += [*loop, *reads, again]
+    if w.chance(40):
+        w.shown_global(part)
+
+
 def threads(w: Writer) -> None:
     """Thread-private variables."""
     kind = w.pick("double", "int", "long")
