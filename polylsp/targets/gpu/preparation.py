@@ -29,6 +29,7 @@ from polylsp.ir.program import (
     Loop,
     Place,
     Read,
+    Site,
     Variable,
     subexpressions,
     within,
@@ -46,13 +47,14 @@ from polylsp.targets.gpu.members import with_members
 def _hoisted(subject: Subject, ordinal: int) -> tuple[Replacement, ...]:
     """Replacements that put pointers of structures, and numbers there that the nest leaves as they are, into
     local variables before a nest and use these in it; none where there are no such pointers, or the text does
-    not say them plainly. That a nest leaves numbers as they are, also by other names, rests on the verdicts
-    of its loops."""
+    not say them plainly. That a nest leaves numbers as they are, also by names that are assumed to lead
+    elsewhere, rests on the verdicts of its loops."""
     outer = (*subject.around(ordinal), subject.known(ordinal))[0]
     seen = with_members(subject)
     if not takes_a_declaration(subject, stretch_of(subject, outer)):
         return ()
     changed = effects(seen.loop(outer.ordinal)).scalars
+    fixed = _unwritten(subject, outer.ordinal)
     roots = parallel_roots(subject.facts, ordinal)
     is_parallel = bool(roots) and all(isinstance(root.verdict, Parallel) for root in roots)
     pointers = {
@@ -71,6 +73,8 @@ def _hoisted(subject: Subject, ordinal: int) -> tuple[Replacement, ...]:
         spelled = re.match(r"\s*".join(map(re.escape, words)), subject.source(place.site))
         if spelled is None or "[" in pointer or subject.is_from_macro(place.site):
             return ()
+        if _is_number(place.variable) and place.site not in fixed:
+            return ()
         if pointer not in found:
             own = "_".join(word for word in words if word.isidentifier())
             found[pointer] = fresh_name(subject, own, taken=list(found.values()))
@@ -82,6 +86,18 @@ def _hoisted(subject: Subject, ordinal: int) -> tuple[Replacement, ...]:
     indentation = subject.indentation(start)
     lines = [f"{indentation}__typeof__({text}) {name} = {text};" for text, name in found.items()]
     return (line_before(subject, start, "\n".join(lines)), *dict.fromkeys(replaced))
+
+
+def _unwritten(subject: Subject, ordinal: int) -> frozenset[Site]:
+    """Where a loop reads memory that no access in it writes, by whatever name."""
+    nest = subject.nest(ordinal)
+    if nest is None:
+        return frozenset()
+    scop = nest[1].scop
+    inside = [a for a in scop.accesses if ordinal in scop.statements[a.statement].loops]
+    written = {a.memory.name for a in inside if a.kind == "write"}
+    changed = {a.site for a in inside if a.memory.name in written}
+    return frozenset(a.site for a in inside if a.kind == "read") - changed
 
 
 def _is_led(variable: Variable) -> bool:
