@@ -203,7 +203,8 @@ def _before(statement: Statement, after: Live, exits: _Exits, result: dict[int, 
             for loop in loops:
                 after = after | _loop(loop, after, exits, result)
             # Where anything may be read, whatever is mentioned elsewhere stays alive.
-            return after | (exits.anywhere if reads is None else {variable.name for variable in reads})
+            named = exits.anywhere if reads is None else {variable.name for variable in reads}
+            return after | named | {variable.name for variable in exits.hidden}
         case Loop():
             return _loop(statement, after, exits, result)
 
