@@ -95,7 +95,7 @@ manifest: setup  ## the settings of the VS Code extension, from those of the ser
 	$(BIN)/python tests/project/manifest.py
 
 bench-latency: setup  ## how long an editor waits
-	$(BIN)/python tests/bench/latency.py
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python tests/bench/latency.py
 
 bench-growth: setup  ## texts of which reading takes longer than their size
 	$(BIN)/python tests/bench/growth.py

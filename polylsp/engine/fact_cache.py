@@ -12,20 +12,17 @@ import logging
 import os
 import platform
 import zlib
-from collections.abc import Callable, Set
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin
-
-from cattrs import Converter
+from typing import TypeVar
 
 import polylsp
 from polylsp.analysis.scop.summaries import NoSummary, Summary
 from polylsp.core.disk_cache import DiskCache, cache_folder
+from polylsp.core.json_values import form_of
 from polylsp.core.processes import contained
 from polylsp.core.text import Span
 from polylsp.engine.prepared import Question
@@ -158,12 +155,15 @@ def fact_cache() -> FactCache:
 
 def encoded(value: FunctionFacts | FileRecord | _Summarised | _Names) -> bytes:
     """A value as bytes."""
-    return zlib.compress(json.dumps(_converter().unstructure(value), separators=(",", ":")).encode(), 1)
+    write = form_of(type(value)).write
+    data = value if write is None else write(value)
+    return zlib.compress(json.dumps(data, separators=(",", ":")).encode(), 1)
 
 
 def decoded(value: bytes, kind: type[T]) -> T:
     """The value of a kind that bytes stand for; raises an exception of any kind where they stand for none."""
-    return _converter().structure(json.loads(zlib.decompress(value)), kind)
+    data, read = json.loads(zlib.decompress(value)), form_of(kind).read
+    return data if read is None else read(data)
 
 
 def cached_bytes() -> int:
@@ -198,48 +198,3 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return ""
-
-
-_NAME = "_type"
-"""The key under which a member of a union has the name of its class."""
-
-
-@lru_cache
-def _converter() -> Converter:
-    # Expressions and types contain each other: hooks of their unions find those of the members when used.
-    converter = Converter(detailed_validation=False, unstruct_collection_overrides={Set: list})
-
-    def unstructure_hook(_: Any) -> Callable[[Any], Any]:
-        return unstructure
-
-    def unstructure(value: Any) -> Any:
-        return None if value is None else {_NAME: type(value).__name__, **converter.unstructure(value)}
-
-    def structure_hook(union: Any) -> Callable[[Any, Any], Any]:
-        classes = {each.__name__: each for each in get_args(union)}
-
-        def structure(data: Any, _: object) -> Any:
-            return None if data is None else converter.structure(data, classes[data[_NAME]])
-
-        return structure
-
-    converter.register_unstructure_hook_factory(_is_union_of_classes, unstructure_hook)
-    converter.register_structure_hook_factory(_is_union_of_classes, structure_hook)
-    plain = (tuple[int, ...], tuple[str, ...])
-    converter.register_structure_hook_func(lambda kind: any(kind == each for each in plain), _as_tuple)
-    converter.register_structure_hook_func(lambda kind: kind == Union[int, float], _as_it_is)
-    return converter
-
-
-def _as_tuple(data: Any, _: object) -> Any:
-    return tuple(data)
-
-
-def _as_it_is(data: Any, _: object) -> Any:
-    return data
-
-
-def _is_union_of_classes(kind: Any) -> bool:
-    members = [each for each in get_args(kind) if each is not NoneType]
-    is_union = get_origin(kind) in (Union, UnionType)
-    return is_union and len(members) > 1 and all(map(is_dataclass, members))

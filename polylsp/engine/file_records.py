@@ -18,7 +18,7 @@ from polylsp.core.language import C
 from polylsp.core.settings import Settings
 from polylsp.core.source_files import changed_since, signature
 from polylsp.core.text import Span
-from polylsp.engine.fact_cache import FileRecord, FunctionRecord, fact_cache
+from polylsp.engine.fact_cache import FactCache, FileRecord, FunctionRecord, fact_cache
 from polylsp.engine.prepared import Observer, Question, Stream, digest, state_of, urgent_first
 from polylsp.engine.reading import Links, language_for
 from polylsp.frontends.c.compile_options import options_for
@@ -108,10 +108,11 @@ class Recorded:
             stream.opened(record.language, starts, record.problems)
         functions = [(Span(each.start, each.start + each.ends[-1]), each) for each in record.functions]
         taken: list[PlacedFunction] = []
+        cache = fact_cache()
         for start, each in urgent_first(functions, stream.focus):
             if not stream.takes(start):
                 continue
-            answer = self.answers.get(start) or self._answer(each)
+            answer = self.answers.get(start) or _answer(each, cache)
             if answer is None:
                 return None
             self.answers[start] = answer
@@ -122,12 +123,13 @@ class Recorded:
         taken.sort(key=lambda each: each.start)
         return FileReport(self.path, record.language, tuple(taken), record.problems)
 
-    def _answer(self, each: FunctionRecord) -> FunctionAnswer | None:
-        facts = each.facts or fact_cache().get(_task(each.key))
-        if facts is None:
-            return None
-        places = (each.starts, each.ends, each.pragmas)
-        return FunctionAnswer(each.key, facts, *places, each.feasibility, each.language)
+
+def _answer(each: FunctionRecord, cache: FactCache) -> FunctionAnswer | None:
+    facts = each.facts or cache.get(_task(each.key))
+    if facts is None:
+        return None
+    places = (each.starts, each.ends, each.pragmas)
+    return FunctionAnswer(each.key, facts, *places, each.feasibility, each.language)
 
 
 _AT_ONCE = 256

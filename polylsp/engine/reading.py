@@ -8,6 +8,7 @@ from functools import lru_cache, partial
 from importlib import import_module
 from pathlib import Path
 from time import time
+from typing import TYPE_CHECKING
 
 from polylsp.analysis.scop.summaries import NoSummary, Summary
 from polylsp.core.language import C, Language, language_of
@@ -35,6 +36,9 @@ from polylsp.frontends.c.types import in_library
 from polylsp.ir.library import effect_of
 from polylsp.ir.program import Read, Variable, subexpressions
 from polylsp.model.facts import FileProblem
+
+if TYPE_CHECKING:
+    from polylsp.engine.c_files import Linkable
 
 # --------------------------------------------------------------------------------------------------
 # A file of any language to its functions, ready for analysis.
@@ -143,6 +147,10 @@ class Links:
         default_factory=lambda: dict[str, Mapping[str, tuple[str, ...]]]()
     )
     """By the folder of a caller, the files of its project that define a function, by its name."""
+    _linkable: dict[tuple[str, str], Linkable] = field(
+        default_factory=lambda: dict[tuple[str, str], "Linkable"]()
+    )
+    """The functions of other files that were read, by file and name."""
 
     def summaries(
         self,
@@ -172,9 +180,13 @@ class Links:
     def _linked(self, home: str, name: str, chain: Chain) -> Summary | NoSummary | None:
         from polylsp.engine.c_files import linkable
 
-        found = linkable(home, _text(home, stamp(home)), name, self.settings)
-        own = ("file", home), ("options", home), *found.questions
-        self.questions.update(dict.fromkeys(own))
+        found = self._linkable.get((home, name))
+        if found is None:
+            # Once for all callers: to ask whether the headers are still the same takes longer than a summary.
+            found = linkable(home, _text(home, stamp(home)), name, self.settings)
+            self._linkable[home, name] = found
+            own = ("file", home), ("options", home), *found.questions
+            self.questions.update(dict.fromkeys(own))
         if not found.functions:
             return None
         outside = partial(self.outside, home, chain)

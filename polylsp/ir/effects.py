@@ -112,17 +112,17 @@ def walk(*statements: Statement) -> Iterator[Statement]:
     while pending:
         statement = pending.pop()
         yield statement
-        match statement:
-            case Block(inner):
-                pending += inner[::-1]
-            case If(_, then, otherwise, _):
-                pending += (otherwise, then)
-            case Loop():
-                pending += (statement.step, statement.body, statement.prologue)
-            case Unsupported(_, _, loops):
-                pending += loops[::-1]
-            case Assign() | Assume() | Declare() | Evaluate() | Jump():
-                pass
+        # As in `subexpressions`.
+        if isinstance(statement, (Assign, Evaluate, Declare, Jump, Assume)):
+            pass
+        elif isinstance(statement, Block):
+            pending += statement.statements[::-1]
+        elif isinstance(statement, If):
+            pending += (statement.otherwise, statement.then)
+        elif isinstance(statement, Loop):
+            pending += (statement.step, statement.body, statement.prologue)
+        else:
+            pending += statement.loops[::-1]
 
 
 def expressions(statement: Statement) -> Iterator[Expr]:

@@ -80,6 +80,7 @@ class Budget:
         around = context.get_max_operations()
         if around == 0:
             parsed_set.cache_clear()
+            parsed_map.cache_clear()
             context.reset_operations()
         began = _operations(around)
         own = began + max(1, self.piece // share // weight)
@@ -88,8 +89,10 @@ class Budget:
         try:
             return work()
         except LimitReachedError:
+            parsed_map.cache_clear()
             return Exhausted()
         except isl.Error:
+            parsed_map.cache_clear()
             # The text of the error depends on the call that isl was in.
             if _reached(limit):
                 return Exhausted("piece" if limit == own else "all")
@@ -119,13 +122,16 @@ def budgeted(operations: int, work: Callable[[], T]) -> T | Exhausted:
     around = context.get_max_operations()
     if not around:
         parsed_set.cache_clear()
+        parsed_map.cache_clear()
     context.reset_operations()
     context.set_max_operations(operations)
     try:
         return work()
     except LimitReachedError:
+        parsed_map.cache_clear()
         return Exhausted()
     except isl.Error:
+        parsed_map.cache_clear()
         if _reached(operations):
             return Exhausted()
         raise
@@ -152,6 +158,12 @@ def parsed_set(text: str) -> isl.Set:
     """Parse a set in isl's notation. Each budget begins with an empty cache of such sets: its end must not
     depend on earlier queries, and an interrupted isl may leave sets in any state."""
     return isl.Set(text)
+
+
+@lru_cache(maxsize=4096)
+def parsed_map(text: str) -> isl.Map:
+    """Parse a map in isl's notation, as `parsed_set`; an interrupted budget leaves none of them either."""
+    return isl.Map(text)
 
 
 def costly(times: float, work: Callable[[], T]) -> T:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections import OrderedDict
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from polylsp.core.disk_cache import cache_folder
+from polylsp.core.json_values import form_of
 from polylsp.core.query import Query
 from polylsp.core.settings import Settings
 from polylsp.engine import decisions, fact_cache, prepared, queries
@@ -288,3 +291,30 @@ def encoded_with_other_iterator(facts: FunctionFacts | None) -> bytes:
     assert facts is not None
     (loop,) = facts.loops
     return encoded(replace(facts, loops=(replace(loop, iterator="k"),)))
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    number: int | float
+    words: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    leaves: tuple[Leaf, ...]
+    other: Leaf | Tree | None
+    pairs: tuple[tuple[str, Leaf], ...]
+
+
+def test_values_come_back_from_json_as_they_were() -> None:
+    form = form_of(Tree)
+    assert form.write is not None and form.read is not None
+    inner = Tree((Leaf(1), Leaf(2.5, frozenset(("b", "a")))), None, ())
+    for value in (inner, Tree((), inner, (("one", Leaf(1)),)), Tree((), Leaf(0), ())):
+        assert form.read(json.loads(json.dumps(form.write(value)))) == value
+    assert form.write(inner) == [[[1, []], [2.5, ["a", "b"]]], None, []]
+    for damaged in ([[], None], [[], [1, [], "Other"], []], 3):
+        with pytest.raises((ValueError, KeyError, TypeError)):
+            form.read(damaged)
+    with pytest.raises(TypeError):
+        form_of(dict[str, int])

@@ -32,6 +32,7 @@ from polylsp.analysis.scop.walk_scope import Frame, header, set_of
 from polylsp.analysis.scop.walk_state import At, Opaque, Parameters, pretty
 from polylsp.ir.program import Integer, Rejection, Site
 from polylsp.ir.verdict import Assumption
+from polylsp.poly.budget import parsed_map
 from polylsp.poly.scop import (
     Access,
     Addresses,
@@ -270,8 +271,10 @@ def _relation(
     formulas = [notation.equals(f"o{k}", s) for k, s in enumerate(subscripts) if s is not None]
     elements = ", ".join(f"o{k}" for k in range(len(subscripts)))
     formula = " and ".join(formulas) or "true"
-    text = f"{{ {name}[{', '.join(names)}] -> {memory.name}[{elements}] : {formula} }}"
-    return isl.Map(header(notation, parameters) + text)
+    # Parsed once for all statements: most of them access what others do, and parsing takes longest.
+    text = f"{{ S[{', '.join(names)}] -> {memory.name}[{elements}] : {formula} }}"
+    relation = parsed_map(header(notation, parameters) + text)
+    return relation.set_tuple_name(isl.dim_type.in_, name)
 
 
 def _spread(
@@ -440,10 +443,13 @@ def to_scop(
     plans = {key: plan_of(key, members, region, parameters, names) for key, members in groups.items()}
     counts = dict.fromkeys(_LETTERS, 0)
     limits = type_limits(region, parameters)
+    limited: dict[int, isl.Set] = {}  # Statements in a row have one domain.
     for number, raw in enumerate(region.statements):
         name = f"{_LETTERS[raw.role]}{counts[raw.role]}"
         counts[raw.role] += 1
-        domain = raw.domain.intersect_params(limits).set_tuple_name(name)
+        if id(raw.domain) not in limited:
+            limited[id(raw.domain)] = raw.domain.intersect_params(limits)
+        domain = limited[id(raw.domain)].set_tuple_name(name)
         for k, iterator in enumerate(iterator_names(raw)):
             domain = domain.set_dim_name(isl.dim_type.set, k, iterator)
         loops = tuple(f.loop.ordinal for f in raw.frames)

@@ -198,7 +198,7 @@ class Reading:
         options = self.options
         folders = [*options.include_paths, *options.system_paths, str(BUNDLED)]
         folders = [*folders, folder] if angle else [folder, *options.quote_paths, *folders]
-        return [str(Path(one, name)) for one in folders]
+        return [_joined(one, name) for one in folders]
 
     def _read_header(self, path: str) -> None:
         if path in self.once:
@@ -234,6 +234,11 @@ class Reading:
 
     def _problem(self, code: str, item: int, directive: str, message: str) -> None:
         self.problems[Problem(code, item, directive, message)] = None
+
+
+@lru_cache(maxsize=4096)
+def _joined(folder: str, name: str) -> str:
+    return str(Path(folder, name))
 
 
 def _some(names: Iterable[str]) -> str:

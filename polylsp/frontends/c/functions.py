@@ -157,11 +157,11 @@ def _lower(
     tokens: tuple[str, ...], parsed: Parsed, own: frozenset[str], per_thread: frozenset[str]
 ) -> Function:
     """Lower once, and a second time if addresses escape: the first pass determines which."""
-    ordinals = _ordinals(parsed.definition)
     sites = Sites(tokens)
+    ordinals = _ordinals(parsed.definition, sites.words)
+    jumped_to = _jumped_to(parsed.definition, sites.words)
 
     def once(escaping: frozenset[str]) -> tuple[Function, Context]:
-        jumped_to = _jumped_to(parsed.definition)
         return _once(Context(sites, escaping, ordinals, jumped_to, per_thread), parsed, own)
 
     function, context = once(frozenset())
@@ -184,8 +184,10 @@ def _once(context: Context, parsed: Parsed, own: frozenset[str]) -> tuple[Functi
     return Function(decl.name, parameters, body, name_site, parsed.problems), context
 
 
-def _ordinals(definition: Any) -> dict[int, int]:
+def _ordinals(definition: Any, words: frozenset[str]) -> dict[int, int]:
     """The number of each loop of the function, in source order; `do { } while (0)` is none."""
+    if words.isdisjoint(("for", "while")):
+        return {}
     found: list[Any] = []
     pending = [definition.body]
     while pending:
@@ -197,7 +199,9 @@ def _ordinals(definition: Any) -> dict[int, int]:
     return {id(node): number for number, node in enumerate(found, 1)}
 
 
-def _jumped_to(definition: Any) -> frozenset[str]:
+def _jumped_to(definition: Any, words: frozenset[str]) -> frozenset[str]:
+    if "goto" not in words:
+        return frozenset()
     labels: set[str] = set()
     pending = [definition.body]
     while pending:

@@ -41,13 +41,17 @@ class Sites:
         self.words = frozenset(tokens)
         self.match = matching_brackets(tokens)
         self._known: dict[int, tuple[int, int, Any]] = {}
+        self._closed: dict[tuple[int, int], Site] = {}
 
     def of(self, node: Any) -> Site:
         """The tokens of an expression, widened until its brackets are closed."""
         first, last = self._bounds(node)
         if first < 0:
             return Site(0, 0)
-        return self._balanced(first, max(first, last))
+        found = self._closed.get((first, last))
+        if found is None:
+            found = self._closed[first, last] = self._balanced(first, max(first, last))
+        return found
 
     def parentheses_after(self, keyword: int) -> Site:
         """`for (...)`: from a keyword to the end of the parentheses that follow it."""
