@@ -34,7 +34,8 @@ class Guard:
     """A run-time condition. `depth` loops stand around it; one evaluation of it is one iteration of these.
     `kind` is `loop` where the condition continues a loop: then an iteration runs only if all earlier ones
     did. `on_input` is the condition in words where it depends on inputs alone, which the nest does not
-    change, so that some inputs satisfy it in all iterations; else empty."""
+    change, so that some inputs satisfy it in all iterations (of a loop, that of its first iteration, in all
+    of its runs); else empty."""
 
     identity: int
     depth: int

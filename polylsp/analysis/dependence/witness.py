@@ -254,6 +254,9 @@ def value_based(conflicts: Conflicts, flow: Conflict, ordinal: int) -> isl.Map:
         middle = conflicts.statement(other)
         depth = source.loops.index(ordinal)
         first = before(conflicts.same_element(flow.source, other), source, middle, scop, depth)
+        if other is flow.source and flow.started:
+            # Later rounds of inner loops may happen: then the last of them passes the value on.
+            first = first.subtract(same_iteration(first, depth + 1))
         second = before(conflicts.same_element(other, flow.sink), middle, sink, scop, depth)
         remaining = remaining.subtract(first.apply_range(second))
         if remaining.is_empty():

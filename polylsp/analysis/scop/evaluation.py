@@ -427,8 +427,8 @@ def _read(expression: Read, scope: Scope) -> Value:
 
 def is_on_input(condition: Expr, scope: Scope) -> bool:
     """True if a condition depends on elements of arrays that the nest does not change by their names, each
-    named once, and otherwise on values in closed form: then nothing in the nest decides it."""
-    elements: list[str] = []
+    used once, and otherwise on values in closed form: then nothing in the nest decides it."""
+    elements: list[Entry] = []
     for node in subexpressions(condition):
         match node:
             case Call(_, _, pure) if not pure:
@@ -439,12 +439,15 @@ def is_on_input(condition: Expr, scope: Scope) -> bool:
                 known = _read(node, scope)
                 if not isinstance(known, Opaque) or known.entry is None:
                     return False
-                elements.append(spell(node))
+                elements.append(replace(known.entry, factor=ONE, offset=ZERO))
             case Read(place) if place.steps:
                 if is_written(place, scope):
                     return False
             case Read(place) if isinstance(place.type, Integer):
-                if not isinstance(value_of(node, scope), Poly):
+                known = value_of(node, scope)
+                if isinstance(known, Opaque) and known.entry is not None:
+                    elements.append(replace(known.entry, factor=ONE, offset=ZERO))
+                elif not isinstance(known, Poly):
                     return False
             case Read(place) if place.variable.name in scope.effects.scalars:
                 return False

@@ -168,10 +168,11 @@ def _stays(place: Place | None, within: Effects | None, outer: bool = False) -> 
     return place.variable.name not in within.scalars
 
 
-def sequential_as_written(loop: Loop, calls: Calls) -> Sequential | None:
+def sequential_as_written(loop: Loop, calls: Calls, only_reports: bool = False) -> Sequential | None:
     """The verdict of a loop outside of the model whose iterations surely depend on each other: each makes a
     call that has to run after that of the one before, goes on from a value that it left, or runs only if data
-    let the loop go on."""
+    let the loop go on. `only_reports`: the loop does nothing but print, or end the program, where data say
+    so."""
     if _runs_once(loop):
         return None
     iteration = Block((loop.prologue, loop.body, loop.step))
@@ -185,18 +186,20 @@ def sequential_as_written(loop: Loop, calls: Calls) -> Sequential | None:
         return _carried_by(loop, end, end, _reason(call, calls), "output")
     found = next(recurrences(loop, calls), None)
     if found is None:
-        return ending(loop) or _by_branches(loop, calls)
+        return ending(loop, only_reports) or _by_branches(loop, calls, only_reports)
     name = found.variable.source_name
     ends = AccessPoint(name, name, "write", found.write), AccessPoint(name, name, "read", found.read)
     return _carried_by(loop, *ends)
 
 
-def _by_branches(loop: Loop, calls: Calls) -> Sequential | None:
+def _by_branches(loop: Loop, calls: Calls, only_reports: bool) -> Sequential | None:
     """The verdict of a loop with calls that keep their order, under conditions that inputs satisfy in any two
-    iterations; not with output, whose branches may be presumed not to be taken."""
+    iterations; not with output, whose branches may be presumed not to be taken, unless all of the loop is in
+    these."""
     within = effects(loop)
     for call, when in repeated_calls(loop):
-        if effect_of(call.function) != "output" and _keeps_order(call, calls, within):
+        presumable = effect_of(call.function) == "output" and not only_reports
+        if not presumable and _keeps_order(call, calls, within):
             end = AccessPoint(call.function, spell(call), "write", call.site)
             return _carried_by(loop, end, end, f"where {when}, {_reason(call, calls)}", "output")
     return None

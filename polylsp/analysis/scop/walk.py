@@ -36,7 +36,12 @@ from polylsp.analysis.scop.evaluation import condition_of, is_on_input, value_of
 from polylsp.analysis.scop.objects import seen_in_two_ways
 from polylsp.analysis.scop.paths import Path
 from polylsp.analysis.scop.raw_accesses import LoopEntry, RawAccess, RawStatement, Region
-from polylsp.analysis.scop.reductions import Update, conditional_extremum, reduction_of
+from polylsp.analysis.scop.reductions import (
+    Update,
+    conditional_extremum,
+    reduction_of,
+    tracked_extremum,
+)
 from polylsp.analysis.scop.symbolic_value import ZERO, Compare, Poly, Symbol, extremum, floor_div
 from polylsp.analysis.scop.thread_storage import thread_bound
 from polylsp.analysis.scop.trip_domains import iterations_of, values_taken
@@ -206,6 +211,17 @@ def walk_region(statements: tuple[Statement, ...], scope: Scope) -> Region:
     return region
 
 
+def _decisive(statement: If) -> Expr:
+    """The part of a condition that inputs have to satisfy: each iteration may find an extremum for some,
+    unless their type settles that, and each later one compares with it."""
+    found = tracked_extremum(statement)
+    if found is None:
+        return statement.condition
+    of_type = stripped(found.candidate).type
+    narrow = isinstance(of_type, Integer) and of_type.bits < 32
+    return statement.condition if narrow else found.candidate
+
+
 @dataclass
 class _Walker:
     scope: Scope
@@ -315,7 +331,7 @@ class _Walker:
         ends: list[tuple[Environment, isl.Set, bool]] = []
         marks = [len(self.region.statements)]
         left = False
-        on_input = opaque is not None and is_on_input(statement.condition, scope)
+        on_input = opaque is not None and is_on_input(_decisive(statement), scope)
         text = f"`{spell(statement.condition)}`" if on_input else ""
         words = text, text and f"not {text}"
         for block, domain, own in zip(
@@ -440,12 +456,13 @@ class _Walker:
         outer, guards = scope.active, scope.guards
         state = dict(scope.environment), outer, tuple(scope.frames), scope.parameters.epoch, scope.detail
         region.entries[loop.ordinal] = LoopEntry(loop, *state)
+        starts = self.starts_on_input(loop)
         entered = enter_loop(loop, scope, region.declared)
         region.frames[loop.ordinal] = entered.frame
         entered.frame.thread_bound = thread_bound(loop, scope.calls)
         scope.position.append(0)
         if entered.guarded:
-            scope.guards = (*guards, self.guard("loop"))
+            scope.guards = (*guards, self.guard("loop", starts))
         continues, self.continues = self.continues, []
         if not loop.post_test:
             self.test(loop)
@@ -464,6 +481,14 @@ class _Walker:
         if any(isinstance(s, Jump) and s.kind == "return" for s in statements_in(loop.body)):
             self.may_have_left()
         entered.leave(scope)
+
+    def starts_on_input(self, loop: Loop) -> str:
+        """The condition of a loop's first iteration in words, if it is on inputs alone."""
+        condition = loop.condition
+        tested = condition is not None and not (loop.post_test or loop.prologue.statements)
+        if condition is None or not tested or not is_on_input(condition, self.scope):
+            return ""
+        return f"`{spell(condition)}`"
 
     def test(self, loop: Loop) -> None:
         self.run(loop.prologue)
