@@ -16,7 +16,7 @@ import islpy as isl
 
 from polylsp.ir.program import constant_extents
 from polylsp.ir.verdict import DependenceKind
-from polylsp.poly.scop import Access, FromEnd, Memory, Scop, ScopStatement
+from polylsp.poly.scop import Access, FromEnd, Memory, Scop, ScopStatement, satisfiable
 
 # --------------------------------------------------------------------------------------------------
 # Memory-based dependences: pairs of accesses to the same element, at least one a write, and the
@@ -114,13 +114,17 @@ class Conflicts:
                 yield earlier(pairs, depth, self.scop.loops[ordinal].direction)
 
     def _united(self, accesses: list[Access], depth: int) -> isl.Map:
-        """Union of accesses by iterations of a loop at this depth, coalesced pairwise, neighbours first."""
+        """Union of accesses by iterations of a loop at this depth, coalesced pairwise, neighbours first,
+        while that leaves fewer pieces: coalescing many takes longer than to go on with them."""
         key = (depth, *map(id, accesses))
         if key not in self._unions:
-            parts = [_of_loop(a, depth) for a in accesses]
+            parts, fruitful = [_of_loop(a, depth) for a in accesses], True
             while len(parts) > 1:
                 odd = parts[len(parts) // 2 * 2 :]
-                parts = [a.union(b).coalesce() for a, b in zip(parts[::2], parts[1::2], strict=False)] + odd
+                joined = [a.union(b) for a, b in zip(parts[::2], parts[1::2], strict=False)]
+                parts = [each.coalesce() for each in joined] if fruitful else joined
+                fruitful = fruitful and 4 * _pieces(parts) <= 3 * _pieces(joined)
+                parts += odd
             self._unions[key] = parts[0]
         return self._unions[key]
 
@@ -158,6 +162,8 @@ class Conflicts:
         if not set(fewer) <= set(more) or not (source.exact and sink.exact):
             return ""
         conditions = [guard.on_input for guard in more]
+        if not satisfiable([each for guard in more for each in guard.inputs]):
+            return ""
         return " and ".join(dict.fromkeys(conditions)) if all(conditions) else ""
 
     def _continued(self, source: Access, sink: Access) -> set[tuple[int, int]]:
@@ -344,6 +350,11 @@ class Conflicts:
         earlier iteration of that loop than the second."""
         depth = self.statement(source).loops.index(ordinal)
         return earlier(same_iteration(pairs, depth), depth, self.scop.loops[ordinal].direction)
+
+
+def _pieces(parts: list[isl.Map]) -> int:
+    """The number of convex pieces of some relations."""
+    return sum(part.n_basic_map() for part in parts)
 
 
 def _of_loop(access: Access, depth: int) -> isl.Map:

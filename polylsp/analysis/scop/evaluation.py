@@ -6,7 +6,7 @@ assume that the value fits.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -338,7 +338,9 @@ def _structural(expression: Expr, scope: Scope) -> Value:
         case Constant(value):
             return Poly.constant(int(value))
         case Read(place):
-            return _read(expression, scope) if place.steps else _scalar(expression, place.variable, scope)
+            return (
+                value_read(expression, scope) if place.steps else _scalar(expression, place.variable, scope)
+            )
         case Unary(operator, operand):
             return _unary(expression, operator, operand, scope)
         case Binary():
@@ -410,7 +412,7 @@ def _assume_untouched(variable: Variable, of_type: Type, scope: Scope) -> None:
         scope.assume(no_overlap(writer, variable.source_name))
 
 
-def _read(expression: Read, scope: Scope) -> Value:
+def value_read(expression: Read, scope: Scope) -> Value:
     """Unknown value of an element, with the element where the nest does not write it."""
     unknown, place = _opaque(expression, scope), expression.place
     whole = place.variable.name in scope.effects.scalars and not isinstance(place.variable.type, Pointer)
@@ -423,111 +425,6 @@ def _read(expression: Read, scope: Scope) -> Value:
     if len(subscripts) < len(path.subscripts) or path.loose:
         return unknown
     return replace(unknown, entry=Entry(path.base.name, path.shape, subscripts))
-
-
-def is_on_input(condition: Expr, scope: Scope) -> bool:
-    """True if a condition depends on elements of arrays that the nest does not change by their names, and
-    otherwise on values in closed form, so that nothing in the nest decides it, and some elements satisfy it
-    in all iterations: each is used once, or each comparison is about one more that is."""
-    elements: list[Entry] = []
-    for node in subexpressions(condition):
-        match node:
-            case Call(_, _, pure) if not pure:
-                return False
-            case AddressOf():
-                return False
-            case Read(place) if any(isinstance(step, Index) for step in place.steps):
-                element = _element_read(node, scope)
-                if element is None:
-                    return False
-                elements.append(element)
-            case Read(place) if place.steps:
-                if is_written(place, scope):
-                    return False
-            case Read(place) if isinstance(place.type, Integer):
-                known = value_of(node, scope)
-                if isinstance(known, Opaque) and known.entry is not None:
-                    elements.append(_bare(known.entry))
-                elif not isinstance(known, Poly):
-                    return False
-            case Read(place) if place.variable.name in scope.effects.scalars:
-                return False
-            case Binary("==" | "!=") if not _holds_in_all(node, scope):
-                return False
-            case _:
-                pass
-    once = {each for each in elements if sum(map(each.may_be, elements)) == 1}
-    if not elements or len(once) == len(elements):
-        return bool(elements)
-    return all(_has_free(part, once, scope) for part in _conjuncts(condition))
-
-
-def _bare(entry: Entry) -> Entry:
-    """The element, whatever is computed from it."""
-    return replace(entry, factor=ONE, offset=ZERO)
-
-
-def _element_read(expression: Read, scope: Scope) -> Entry | None:
-    """The element that an expression reads; without subscripts where values in memory choose it."""
-    known = _read(expression, scope)
-    if not isinstance(known, Opaque):
-        return None
-    if known.entry is not None:
-        return known.entry
-    place = expression.place
-    whole = place.variable.name in scope.effects.scalars and not isinstance(place.variable.type, Pointer)
-    if not scope.frames or whole or is_written(place, scope):
-        return None
-    path = resolve(place, scope, value_of)
-    if isinstance(path, Opaque) or path.loose:
-        return None
-    return Entry(path.base.name, path.shape, ())
-
-
-def _holds_in_all(comparison: Binary, scope: Scope) -> bool:
-    """True if elements can equal what they are compared with in all iterations: they differ where it does."""
-    varying = set[str]()
-    chosen = set[str]()
-    for node in (each for each in subexpressions(comparison) if isinstance(each, Read)):
-        known = value_of(node, scope) if isinstance(node.type, Integer) else _read(node, scope)
-        if isinstance(known, Poly):
-            varying |= known.symbols
-        elif isinstance(known, Opaque) and known.entry is not None:
-            chosen = chosen.union(*(subscript.symbols for subscript in known.entry.subscripts))
-            varying |= known.entry.offset.symbols
-    return varying & {*scope.dimensions} <= chosen
-
-
-def _conjuncts(condition: Expr) -> Iterator[Expr]:
-    """The parts that must all hold where a condition does."""
-    if isinstance(condition, Binary) and condition.operator == "&&":
-        yield from _conjuncts(condition.left)
-        yield from _conjuncts(condition.right)
-    else:
-        yield condition
-
-
-def _has_free(part: Expr, once: set[Entry], scope: Scope) -> bool:
-    """True if an element that is used nowhere else, as a term of one side of an inequality, decides it."""
-    if not isinstance(part, Binary) or part.operator not in ("<", "<=", ">", ">="):
-        return False
-    return any(
-        _element_read(term, scope) in once for side in (part.left, part.right) for term in _terms(side)
-    )
-
-
-def _terms(value: Expr) -> Iterator[Read]:
-    """The elements of arrays that are added up, or subtracted, to a value."""
-    match value:
-        case Read(place) if place.steps:
-            yield value
-        case Binary("+" | "-", left, right):
-            yield from _terms(left)
-            yield from _terms(right)
-        case Cast(operand, Integer(bits=bits)) if bits >= 32:
-            yield from _terms(operand)
-        case _:
-            pass
 
 
 def _unary(expression: Expr, operator: str, operand: Expr, scope: Scope) -> Value:

@@ -47,12 +47,6 @@ class Entry:
     factor: Poly = ONE
     offset: Poly = ZERO
 
-    def may_be(self, other: Entry) -> bool:
-        """True if the element may be another one, as their subscripts tell; none tell nothing."""
-        told = self.subscripts and other.subscripts
-        same = not told or self.subscripts == other.subscripts
-        return same and (self.base, self.shape) == (other.base, other.shape)
-
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
