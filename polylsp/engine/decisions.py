@@ -151,7 +151,8 @@ def calls_of(summaries: tuple[Summary | NoSummary, ...]) -> Calls:
     reports = frozenset(name for name, one in refused.items() if one.reports)
     reasons = {name: one.reason for name, one in refused.items()}
     ordered = {name: one.ordered for name, one in refused.items() if one.ordered}
-    return Calls(known, reasons, state, reports=reports, ordered=ordered)
+    streams = {name: one.stream for name, one in refused.items() if one.ordered and one.stream >= 0}
+    return Calls(known, reasons, state, reports=reports, ordered=ordered, streams=streams)
 
 
 def calls_in(task: Task) -> Calls:

@@ -4,6 +4,7 @@ them."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from polylsp.analysis.dependence.data_endings import ending, repeated_calls
 from polylsp.analysis.dependence.scalars import recurrences
@@ -24,6 +25,7 @@ from polylsp.ir.program import (
     Evaluate,
     Expr,
     Field,
+    Function,
     Jump,
     Loop,
     Order,
@@ -131,9 +133,47 @@ def _keeps_order(call: Call, calls: Calls, within: Effects | None) -> bool:
     if call.function in calls.summaries or call.function in calls.passed_over:
         return False
     if call.function in calls.refused:
-        return call.function in calls.ordered
+        return call.function in calls.ordered and _by_own_stream(call, calls, within)
     order = order_of(call.function)
     return order is not None and _in_order(call, order, within)
+
+
+def _by_own_stream(call: Call, calls: Calls, within: Effects | None) -> bool:
+    """True unless two runs of a call, whose callee uses the stream that it is given, may use two, or print
+    the same text."""
+    number = calls.streams.get(call.function, -1)
+    if not 0 <= number < len(call.arguments):
+        return number < 0
+    own = order_of(calls.ordered[call.function]) or Ordered()
+    return _in_order(call, replace(own, stream=number), within)
+
+
+def ordered_by_parameter(function: Function, calls: Calls) -> tuple[str, int] | None:
+    """The function of the library that each call of a function surely calls, and the number of the parameter
+    that is the stream of it, if two such calls with one stream have to keep their order."""
+    changed = effects(function.body).scalars
+    for statement in always_run(function.body):
+        for call in evaluated_calls(statement):
+            found = _stream_of(call, calls)
+            value = stripped(found[1]) if found is not None else None
+            if found is None or not isinstance(value, Read) or value.place.steps:
+                continue
+            variable = value.place.variable
+            if variable in function.parameters and variable.name not in changed and not variable.escapes:
+                return found[0], function.parameters.index(variable)
+    return None
+
+
+def _stream_of(call: Call, calls: Calls) -> tuple[str, Expr] | None:
+    """The function of the library that a call surely calls, and the stream that it is given."""
+    if call.function in calls.summaries or call.function in calls.passed_over:
+        return None
+    name = calls.ordered.get(call.function, "") if call.function in calls.refused else call.function
+    order = order_of(name)
+    number = calls.streams.get(call.function) if name != call.function else order and order.stream
+    if order is None or number is None or not -len(call.arguments) <= number < len(call.arguments):
+        return None
+    return name, call.arguments[number]
 
 
 def _in_order(call: Call, order: Ordered, within: Effects | None) -> bool:

@@ -99,11 +99,12 @@ class NoSummary:
     reports: bool = False
     ordered: str = ""
     for_now: bool = False
+    stream: int = -1
 
     @property
     def key(self) -> str:
         """Equal keys, equal reasons."""
-        return f"-{self.name} {self.reason} {self.state} {self.reports} {self.ordered}"
+        return f"-{self.name} {self.reason} {self.state} {self.reports} {self.ordered} {self.stream}"
 
 
 @dataclass(frozen=True)
@@ -113,8 +114,9 @@ class Calls:
     use; `passed_over` are functions of the library whose effects are no concern of a model; `reports` are
     functions without summary that only print or end the program. Branches with these are presumed not to be
     taken where `presuming`. `ordered` are functions without summary, each with one of the library that each
-    call of it calls, and whose calls have to keep their order. `named` are the variables that the function
-    under analysis names."""
+    call of it calls, and whose calls have to keep their order; `streams` are the numbers of the parameters
+    that are their streams, for those of which only calls with one stream have to. `named` are the variables
+    that the function under analysis names."""
 
     summaries: Mapping[str, Summary] = field(default_factory=dict[str, Summary])
     refused: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -123,6 +125,7 @@ class Calls:
     reports: frozenset[str] = frozenset()
     presuming: bool = True
     ordered: Mapping[str, str] = field(default_factory=dict[str, str])
+    streams: Mapping[str, int] = field(default_factory=dict[str, int])
     named: frozenset[Variable] = frozenset()
 
     def of(self, call: Call) -> Summary | None:
