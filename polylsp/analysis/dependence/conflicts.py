@@ -114,17 +114,13 @@ class Conflicts:
                 yield earlier(pairs, depth, self.scop.loops[ordinal].direction)
 
     def _united(self, accesses: list[Access], depth: int) -> isl.Map:
-        """Union of accesses by iterations of a loop at this depth, coalesced pairwise, neighbours first,
-        while that leaves fewer pieces: coalescing many takes longer than to go on with them."""
+        """Union of accesses by iterations of a loop at this depth, coalesced pairwise, neighbours first."""
         key = (depth, *map(id, accesses))
         if key not in self._unions:
-            parts, fruitful = [_of_loop(a, depth) for a in accesses], True
+            parts = [_of_loop(a, depth) for a in accesses]
             while len(parts) > 1:
                 odd = parts[len(parts) // 2 * 2 :]
-                joined = [a.union(b) for a, b in zip(parts[::2], parts[1::2], strict=False)]
-                parts = [each.coalesce() for each in joined] if fruitful else joined
-                fruitful = fruitful and 4 * _pieces(parts) <= 3 * _pieces(joined)
-                parts += odd
+                parts = [a.union(b).coalesce() for a, b in zip(parts[::2], parts[1::2], strict=False)] + odd
             self._unions[key] = parts[0]
         return self._unions[key]
 
@@ -350,11 +346,6 @@ class Conflicts:
         earlier iteration of that loop than the second."""
         depth = self.statement(source).loops.index(ordinal)
         return earlier(same_iteration(pairs, depth), depth, self.scop.loops[ordinal].direction)
-
-
-def _pieces(parts: list[isl.Map]) -> int:
-    """The number of convex pieces of some relations."""
-    return sum(part.n_basic_map() for part in parts)
 
 
 def _of_loop(access: Access, depth: int) -> isl.Map:
