@@ -117,11 +117,12 @@ def flat(statements: tuple[Statement, ...]) -> Iterator[Statement]:
 
 
 def ordered_call(iteration: Block, calls: Calls, within: Effects | None = None) -> Call | None:
-    """A call that each completed run of a block makes, and of which two have to run in the order of the
-    program. For an iteration of a loop with the effects `within`, these do not change the stream that the
-    call uses, but something that it prints; for a function, it uses a variable of the file, and prints more
-    than constants."""
-    for statement in always_run(iteration, inner_loops=True, completed=True):
+    """A call that each run of a block makes, and of which two have to run in the order of the program. For an
+    iteration of a loop with the effects `within`, which is not the last and whose inner loops run, these do
+    not change the stream that the call uses, but something that it prints; for a function, it uses a variable
+    of the file, and prints more than constants."""
+    in_loop = within is not None
+    for statement in always_run(iteration, inner_loops=in_loop, completed=in_loop):
         for call in evaluated_calls(statement):
             if _keeps_order(call, calls, within):
                 return call
