@@ -13,7 +13,7 @@ from polylsp.analysis.dependence.privatisation import never_exposed
 from polylsp.analysis.directives.callee_state import state_of
 from polylsp.analysis.scop.access_relations import to_scop
 from polylsp.analysis.scop.call_effects import allocates, manages_memory, with_calls
-from polylsp.analysis.scop.obstacles import obstacle, ordered_call
+from polylsp.analysis.scop.obstacles import obstacle, ordered_by_parameter, ordered_call
 from polylsp.analysis.scop.regions import start_values
 from polylsp.analysis.scop.summaries import Calls, NoSummary, Summary, SummaryAccess
 from polylsp.analysis.scop.thread_storage import library_variables_set, thread_variables_of
@@ -84,8 +84,12 @@ def _summary(function: Function, calls: Calls) -> Summary | NoSummary:
         if not isinstance(made, Block):
             called = ordered_call(function.body, calls)
             name = "" if called is None else calls.ordered.get(called.function, called.function)
+            stream = -1
+            if not name:
+                name, stream = ordered_by_parameter(function, calls) or (name, stream)
             reason = firm_obstacle(function.body, calls) or found
-            return NoSummary(function.name, reason.message, None, only_reports(function, calls), name)
+            reports = only_reports(function, calls)
+            return NoSummary(function.name, reason.message, None, reports, name, stream=stream)
         function = replace(function, body=made)
     if _sets_global_integers(function):
         return NoSummary(function.name, "it changes a global integer or pointer")

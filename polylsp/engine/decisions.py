@@ -151,8 +151,9 @@ def calls_of(summaries: tuple[Summary | NoSummary, ...]) -> Calls:
     reports = frozenset(name for name, one in refused.items() if one.reports)
     reasons = {name: one.reason for name, one in refused.items()}
     ordered = {name: one.ordered for name, one in refused.items() if one.ordered}
+    streams = {name: one.stream for name, one in refused.items() if one.ordered and one.stream >= 0}
     keeping = frozenset(s.name for s in summaries if s.keeps)
-    return Calls(known, reasons, state, reports=reports, ordered=ordered, keeping=keeping)
+    return Calls(known, reasons, state, reports=reports, ordered=ordered, streams=streams, keeping=keeping)
 
 
 def calls_in(task: Task) -> Calls:

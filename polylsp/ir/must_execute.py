@@ -36,11 +36,13 @@ def always_run(block: Block, inner_loops: bool = False, completed: bool = False)
     of loops too, as if each of them ran at least once. `completed`: the block is an iteration after which
     there is another one, so that no `break` or `return` is taken in it."""
     for statement in block.statements:
+        if isinstance(statement, Block):
+            yield from always_run(statement, inner_loops, completed)
         if _leaves(statement, completed):
             return
         if isinstance(statement, Block):
-            yield from always_run(statement, inner_loops, completed)
-        elif isinstance(statement, Loop):
+            continue
+        if isinstance(statement, Loop):
             yield statement
             if inner_loops:
                 yield from always_run(statement.body, inner_loops)
@@ -154,24 +156,14 @@ def may_complete(block: Block) -> bool:
 def _leaves(statement: Statement, completed: bool = False) -> bool:
     """True if control may leave through a statement, so that the statements after it need not run, not
     counting, in an iteration that is `completed`, what ends the loop."""
+    if isinstance(statement, Jump):
+        return statement.kind != "return"
     inside = list(walk(statement))
-    if completed and not isinstance(statement, Loop):
-        inside = [s for s in inside if not _ends_loop(s, statement)]
-    elif completed:
-        return any(isinstance(s, Unsupported) for s in inside)
-    if isinstance(statement, Loop):
-        return any(isinstance(s, Unsupported) or (isinstance(s, Jump) and s.kind == "return") for s in inside)
-    if isinstance(statement, Jump) and statement.kind == "return":
-        return False
-    return any(isinstance(s, (Jump, Unsupported)) for s in inside)
-
-
-def _ends_loop(jump: Statement, statement: Statement) -> bool:
-    """True for a `return` in a statement, or a `break` that is in no loop there."""
-    if not isinstance(jump, Jump) or jump is statement:
-        return False
-    inner = (s for loop in walk(statement) if isinstance(loop, Loop) for s in walk(loop))
-    return jump.kind == "return" or (jump.kind == "break" and all(s is not jump for s in inner))
+    loops = [loop for loop in inside if isinstance(loop, Loop)]
+    inner = {id(s) for loop in loops for s in walk(loop) if isinstance(s, Jump) and s.kind != "return"}
+    ends = ("break", "return") if completed else ()
+    jumps = (s for s in inside if isinstance(s, Jump) and id(s) not in inner)
+    return any(isinstance(s, Unsupported) for s in inside) or any(jump.kind not in ends for jump in jumps)
 
 
 def _following(block: Block, loop: Loop) -> tuple[Statement, ...] | None:

@@ -8,9 +8,12 @@ isl objects live inside one analysis process: they are never pickled and never c
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from itertools import pairwise
+from math import inf
+from operator import eq, ge, gt, le, lt, ne
 from typing import Literal, Union
 
 import islpy as isl
@@ -30,16 +33,61 @@ Polynomial = tuple[tuple[tuple[str, ...], int], ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Input:
+    """A value that a condition on inputs depends on: an element or a scalar, by its object and its subscripts
+    (`None` where values in memory choose it); the comparison with a constant that has to hold for it (`None`
+    for any other condition), and the least and the largest value of its type (`None` if it is no integer)."""
+
+    object: Hashable
+    subscripts: Hashable
+    test: tuple[str, float] | None = None
+    limits: tuple[int, int] | None = None
+
+    def may_be(self, other: Input) -> bool:
+        """True if two conditions may be about one value."""
+        told = self.subscripts is not None and other.subscripts is not None
+        return self.object == other.object and (not told or self.subscripts == other.subscripts)
+
+
+_HOLDS: dict[str, Callable[[float, float], bool]] = {
+    "<": lt, "<=": le, ">": gt, ">=": ge, "==": eq, "!=": ne,
+}  # fmt: skip
+
+
+def satisfiable(inputs: Sequence[Input]) -> bool:
+    """True if some values satisfy all conditions on inputs at once. Two conditions on one value have to be
+    comparisons with constants, of which one value near these satisfies all."""
+    for each in inputs:
+        same = [other for other in inputs if each.may_be(other)]
+        tests = [other.test for other in same if other.test is not None]
+        if len(same) > 1 and len(tests) < len(same):
+            return False
+        constants = sorted(constant for _, constant in tests)
+        near = {constant + by for constant in constants for by in (-1, 0, 1)}
+        if each.limits is None:
+            near |= {(one + other) / 2 for one, other in pairwise(constants)}
+        low, high = each.limits or (-inf, inf)
+        found = (
+            all(_HOLDS[o](value, constant) for o, constant in tests) for value in near if low <= value <= high
+        )
+        if tests and not any(found):
+            return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
 class Guard:
     """A run-time condition. `depth` loops stand around it; one evaluation of it is one iteration of these.
     `kind` is `loop` where the condition continues a loop: then an iteration runs only if all earlier ones
     did. `on_input` is the condition in words where it depends on inputs alone, which the nest does not
-    change, so that some inputs satisfy it in all iterations; else empty."""
+    change, so that some inputs satisfy it in all iterations (of a loop, that of its first iteration, in all
+    of its runs); else empty. `inputs` are those that it depends on."""
 
     identity: int
     depth: int
     kind: Literal["if", "loop"]
     on_input: str = ""
+    inputs: tuple[Input, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

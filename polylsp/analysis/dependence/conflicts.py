@@ -17,7 +17,7 @@ import islpy as isl
 from polylsp.ir.program import constant_extents
 from polylsp.ir.verdict import DependenceKind
 from polylsp.poly.repairs import coalesced
-from polylsp.poly.scop import Access, FromEnd, Memory, Scop, ScopStatement
+from polylsp.poly.scop import Access, FromEnd, Memory, Scop, ScopStatement, satisfiable
 
 # --------------------------------------------------------------------------------------------------
 # Memory-based dependences: pairs of accesses to the same element, at least one a write, and the
@@ -35,13 +35,15 @@ _SET = isl.dim_type.set
 class Conflict:
     """`source` happens in an earlier iteration of the carrying loop than `sink`, at one element, in
     the pairs of statement instances of `relation`. `certain`: each pair surely happens; `if_input`: where
-    these conditions on inputs, in words, hold at both ends, which some inputs satisfy."""
+    these conditions on inputs, in words, hold at both ends, which some inputs satisfy; `started`: in the
+    first iterations alone of the loops that these conditions continue."""
 
     source: Access
     sink: Access
     relation: isl.Map
     certain: bool
     if_input: str = ""
+    started: bool = False
 
     @property
     def kind(self) -> DependenceKind:
@@ -146,7 +148,8 @@ class Conflicts:
                 if relation is not None:
                     certain = self.certain(source) and self.certain(sink)
                     conditions = "" if certain else self._input_conditions(source, sink)
-                    yield Conflict(source, sink, relation, certain, conditions)
+                    started = bool(conditions) and bool(self._continued(source, sink))
+                    yield Conflict(source, sink, relation, certain, conditions, started)
 
     def _input_conditions(self, source: Access, sink: Access) -> str:
         """The conditions on inputs under which two must-accesses happen, if those of one are among those of
@@ -156,7 +159,30 @@ class Conflicts:
         if not set(fewer) <= set(more) or not (source.exact and sink.exact):
             return ""
         conditions = [guard.on_input for guard in more]
+        if not satisfiable([each for guard in more for each in guard.inputs]):
+            return ""
         return " and ".join(dict.fromkeys(conditions)) if all(conditions) else ""
+
+    def _continued(self, source: Access, sink: Access) -> set[tuple[int, int]]:
+        """The loops around either end that conditions on data continue, each with its depth."""
+        ends = (self.statement(access) for access in (source, sink))
+        return {(s.loops[g.depth - 1], g.depth) for s in ends for g in s.guards if g.kind == "loop"}
+
+    def in_first_rounds(self, conflict: Conflict) -> Conflict:
+        """A conflict in the first iterations alone of the loops around its ends that conditions continue."""
+        relation = conflict.relation
+        for ordinal, depth in self._continued(conflict.source, conflict.sink):
+            domain = self.scop.loops[ordinal].domain
+            pairs = same_iteration(isl.Map.from_domain_and_range(domain, domain), depth - 1)
+            later = earlier(pairs, depth - 1, self.scop.loops[ordinal].direction).range()
+            for kind, access in ((isl.dim_type.in_, conflict.source), (isl.dim_type.out, conflict.sink)):
+                if ordinal in self.statement(access).loops:
+                    more = later.add_dims(_SET, relation.dim(kind) - depth)
+                    if relation.has_tuple_id(kind):
+                        more = more.set_tuple_id(relation.get_tuple_id(kind))
+                    cut = relation.subtract_domain if kind == isl.dim_type.in_ else relation.subtract_range
+                    relation = cut(more)
+        return replace(conflict, relation=relation)
 
     def defined(self, hints: bool = False) -> isl.Set:
         """The parameter values at which no access leaves its array, as C demands, but those that do so in

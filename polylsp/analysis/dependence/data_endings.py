@@ -15,6 +15,7 @@ from operator import eq, ge, gt, le, lt, ne
 
 from polylsp.ir.effects import effects, walk
 from polylsp.ir.induction import additive
+from polylsp.ir.library import effect_of
 from polylsp.ir.must_execute import always_run, evaluated_calls, may_complete
 from polylsp.ir.program import (
     AddressOf,
@@ -24,6 +25,7 @@ from polylsp.ir.program import (
     Call,
     Cast,
     Constant,
+    Evaluate,
     Expr,
     If,
     Index,
@@ -60,21 +62,23 @@ class _Way:
 
 @dataclass(frozen=True, slots=True)
 class _Exit:
-    """A way out of a loop: a jump or the loop's own test, and the conditions around it, from the outermost
-    in."""
+    """A way out of a loop: a jump, a `call` that ends the program, or the loop's own test, and the conditions
+    around it, from the outermost in."""
 
     site: Site
     ways: tuple[_Way, ...]
+    call: bool = False
 
 
-def ending(loop: Loop) -> Sequential | None:
+def ending(loop: Loop, calls_end: bool = False) -> Sequential | None:
     """The verdict of a loop that data end, if it has a second iteration, with the parallel form of the loop;
-    `None` where no data that differ from one iteration to the next decide the end."""
+    `None` where no data that differ from one iteration to the next decide the end. `calls_end`: calls that
+    end the program are ways out too."""
     if not may_complete(loop.body) or any(isinstance(s, Unsupported) for s in walk(loop)):
         return None
     decisions = _Decisions(loop)
     for raised in (False, True):
-        for each in _exits(loop):
+        for each in _exits(loop, calls_end):
             decisive = decisions.decisive(each, raised)
             if decisive is not None:
                 passed = _dependence(loop, each, decisive)
@@ -136,16 +140,20 @@ def _advice(loop: Loop, left_by: _Exit) -> str:
 # --- Ways out ----------------------------------------------------------------------------
 
 
-def _exits(loop: Loop) -> Iterator[_Exit]:
+def _exits(loop: Loop, calls_end: bool) -> Iterator[_Exit]:
     """The ways out of a loop, in source order."""
     if loop.condition is not None:
         yield _Exit(loop.header, (_Way(loop.condition, False),))
-    yield from _jumps(loop.body, (), inner=False)
+    for found in _jumps(loop.body, (), inner=False):
+        if calls_end or not found.call:
+            yield found
 
 
 def _jumps(block: Block, ways: tuple[_Way, ...], inner: bool) -> Iterator[_Exit]:
     for statement in block.statements:
         match statement:
+            case Evaluate(Call(name, ends=ends), site) if ends or effect_of(name) == "termination":
+                yield _Exit(site, ways, call=True)
             case Jump(kind, site) if kind == "return" or (kind == "break" and not inner):
                 yield _Exit(site, ways)
             case Block():

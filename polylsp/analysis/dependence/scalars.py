@@ -164,7 +164,8 @@ def _idioms(loop: Loop) -> Iterator[tuple[str, Idiom]]:
             names = " and ".join(f"`{v.source_name}`" for v in found.variables)
             verb = "follow" if len(found.variables) > 1 else "follows"
             reason = (
-                f"{names} {verb} the {found.kind} `{found.candidate}` so far, with which others are compared"
+                f"{names} {verb} the {found.kind} `{spell(found.candidate)}` so far, "
+                "with which others are compared"
             )
             operator = "max" if found.kind == "largest" else "min"
             advice = f"find the value by a `{operator}` reduction, and its position in a second loop"

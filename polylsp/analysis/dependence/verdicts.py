@@ -463,6 +463,8 @@ def _proven(conflicts: Conflicts, certain: list[Conflict], ordinal: int) -> Conf
 def _passed(conflicts: Conflicts, candidates: list[Conflict], ordinal: int) -> Conflict | None:
     """The first of some conflicts that passes on a value, with the pairs that do."""
     for conflict in candidates:
+        if conflict.kind == "flow" and conflict.started:
+            conflict = conflicts.in_first_rounds(conflict)
         if conflict.kind == "flow" and _rests_on_inputs(conflicts, conflict):
             passed = value_based(conflicts, conflict, ordinal)
             if not passed.intersect_params(conflicts.defined(hints=True)).is_empty():

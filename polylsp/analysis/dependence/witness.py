@@ -12,6 +12,7 @@ from polylsp.analysis.scop.delinearisation import consistent
 from polylsp.ir.program import Array, Rejection
 from polylsp.ir.spelling import spell
 from polylsp.ir.verdict import AccessPoint, Dependence, Witness
+from polylsp.poly.repairs import coalesced
 from polylsp.poly.scop import Access, Memory, ScopStatement
 
 
@@ -96,7 +97,7 @@ def condition(conflicts: Conflicts, conflict: Conflict, example: Mapping[str, in
         return ""
     for ordinal in loops:
         defined = defined.intersect(scop.loops[ordinal].domain.params())
-    own = _only(meeting, free).gist(_only(defined, free)).coalesce()
+    own = coalesced(_only(meeting, free).gist(_only(defined, free)))
     text = _formula(own, scop.parameters)
     if text:
         return f"if `{text}`"
@@ -130,7 +131,7 @@ def _formula(values: isl.Set, spellings: Mapping[str, str]) -> str:
         return ""
     pieces = values.get_basic_sets()
     if len(pieces) > 1:
-        others = values.complement().coalesce().get_basic_sets()
+        others = coalesced(values.complement()).get_basic_sets()
         constraints = others[0].get_constraints() if len(others) == 1 else []
         if len(constraints) == 1 and constraints[0].is_equality():
             return _comparison(constraints[0], spellings).replace("==", "!=")
@@ -254,6 +255,9 @@ def value_based(conflicts: Conflicts, flow: Conflict, ordinal: int) -> isl.Map:
         middle = conflicts.statement(other)
         depth = source.loops.index(ordinal)
         first = before(conflicts.same_element(flow.source, other), source, middle, scop, depth)
+        if other is flow.source and flow.started:
+            # Later rounds of inner loops may happen: then the last of them passes the value on.
+            first = first.subtract(same_iteration(first, depth + 1))
         second = before(conflicts.same_element(other, flow.sink), middle, sink, scop, depth)
         remaining = remaining.subtract(first.apply_range(second))
         if remaining.is_empty():

@@ -343,7 +343,7 @@ def _on_input(
     """The race of iterations that use one element where a condition on inputs holds in both."""
     if not conflict.if_input or conflict.kind != "flow" or sharing.construct.mode != "threads":
         return None
-    if not is_unconditional(conflicts, conflict, loop.ordinal):
+    if conflict.started or not is_unconditional(conflicts, conflict, loop.ordinal):
         return None
     return ConditionalRace(f"{conflict.if_input} in two of them", access_point(conflict.source))
 

@@ -339,7 +339,9 @@ def _structural(expression: Expr, scope: Scope) -> Value:
         case Constant(value):
             return Poly.constant(int(value))
         case Read(place):
-            return _read(expression, scope) if place.steps else _scalar(expression, place.variable, scope)
+            return (
+                value_read(expression, scope) if place.steps else _scalar(expression, place.variable, scope)
+            )
         case Unary(operator, operand):
             return _unary(expression, operator, operand, scope)
         case Binary():
@@ -411,7 +413,7 @@ def _assume_untouched(variable: Variable, of_type: Type, scope: Scope) -> None:
         scope.assume(no_overlap(writer, variable.source_name))
 
 
-def _read(expression: Read, scope: Scope) -> Value:
+def value_read(expression: Read, scope: Scope) -> Value:
     """Unknown value of an element, with the element where the nest does not write it."""
     unknown, place = _opaque(expression, scope), expression.place
     whole = place.variable.name in scope.effects.scalars and not isinstance(place.variable.type, Pointer)
@@ -424,34 +426,6 @@ def _read(expression: Read, scope: Scope) -> Value:
     if len(subscripts) < len(path.subscripts) or path.loose:
         return unknown
     return replace(unknown, entry=Entry(path.base.name, path.shape, subscripts))
-
-
-def is_on_input(condition: Expr, scope: Scope) -> bool:
-    """True if a condition depends on elements of arrays that the nest does not change by their names, each
-    named once, and otherwise on values in closed form: then nothing in the nest decides it."""
-    elements: list[str] = []
-    for node in subexpressions(condition):
-        match node:
-            case Call(_, _, pure) if not pure:
-                return False
-            case AddressOf():
-                return False
-            case Read(place) if any(isinstance(step, Index) for step in place.steps):
-                known = _read(node, scope)
-                if not isinstance(known, Opaque) or known.entry is None:
-                    return False
-                elements.append(spell(node))
-            case Read(place) if place.steps:
-                if is_written(place, scope):
-                    return False
-            case Read(place) if isinstance(place.type, Integer):
-                if not isinstance(value_of(node, scope), Poly):
-                    return False
-            case Read(place) if place.variable.name in scope.effects.scalars:
-                return False
-            case _:
-                pass
-    return bool(elements) and len(elements) == len(set(elements))
 
 
 def _unary(expression: Expr, operator: str, operand: Expr, scope: Scope) -> Value:

@@ -4,6 +4,7 @@ them."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from polylsp.analysis.dependence.data_endings import ending, repeated_calls
 from polylsp.analysis.dependence.scalars import recurrences
@@ -24,6 +25,7 @@ from polylsp.ir.program import (
     Evaluate,
     Expr,
     Field,
+    Function,
     Jump,
     Loop,
     Order,
@@ -115,11 +117,12 @@ def flat(statements: tuple[Statement, ...]) -> Iterator[Statement]:
 
 
 def ordered_call(iteration: Block, calls: Calls, within: Effects | None = None) -> Call | None:
-    """A call that each completed run of a block makes, and of which two have to run in the order of the
-    program. For an iteration of a loop with the effects `within`, these do not change the stream that the
-    call uses, but something that it prints; for a function, it uses a variable of the file, and prints more
-    than constants."""
-    for statement in always_run(iteration, inner_loops=True, completed=True):
+    """A call that each run of a block makes, and of which two have to run in the order of the program. For an
+    iteration of a loop with the effects `within`, which is not the last and whose inner loops run, these do
+    not change the stream that the call uses, but something that it prints; for a function, it uses a variable
+    of the file, and prints more than constants."""
+    in_loop = within is not None
+    for statement in always_run(iteration, inner_loops=in_loop, completed=in_loop):
         for call in evaluated_calls(statement):
             if _keeps_order(call, calls, within):
                 return call
@@ -131,9 +134,47 @@ def _keeps_order(call: Call, calls: Calls, within: Effects | None) -> bool:
     if call.function in calls.summaries or call.function in calls.passed_over:
         return False
     if call.function in calls.refused:
-        return call.function in calls.ordered
+        return call.function in calls.ordered and _by_own_stream(call, calls, within)
     order = order_of(call.function)
     return order is not None and _in_order(call, order, within)
+
+
+def _by_own_stream(call: Call, calls: Calls, within: Effects | None) -> bool:
+    """True unless two runs of a call, whose callee uses the stream that it is given, may use two, or print
+    the same text."""
+    number = calls.streams.get(call.function, -1)
+    if not 0 <= number < len(call.arguments):
+        return number < 0
+    own = order_of(calls.ordered[call.function]) or Ordered()
+    return _in_order(call, replace(own, stream=number), within)
+
+
+def ordered_by_parameter(function: Function, calls: Calls) -> tuple[str, int] | None:
+    """The function of the library that each call of a function surely calls, and the number of the parameter
+    that is the stream of it, if two such calls with one stream have to keep their order."""
+    changed = effects(function.body).scalars
+    for statement in always_run(function.body):
+        for call in evaluated_calls(statement):
+            found = _stream_of(call, calls)
+            value = stripped(found[1]) if found is not None else None
+            if found is None or not isinstance(value, Read) or value.place.steps:
+                continue
+            variable = value.place.variable
+            if variable in function.parameters and variable.name not in changed and not variable.escapes:
+                return found[0], function.parameters.index(variable)
+    return None
+
+
+def _stream_of(call: Call, calls: Calls) -> tuple[str, Expr] | None:
+    """The function of the library that a call surely calls, and the stream that it is given."""
+    if call.function in calls.summaries or call.function in calls.passed_over:
+        return None
+    name = calls.ordered.get(call.function, "") if call.function in calls.refused else call.function
+    order = order_of(name)
+    number = calls.streams.get(call.function) if name != call.function else order and order.stream
+    if order is None or number is None or not -len(call.arguments) <= number < len(call.arguments):
+        return None
+    return name, call.arguments[number]
 
 
 def _in_order(call: Call, order: Ordered, within: Effects | None) -> bool:
@@ -168,10 +209,11 @@ def _stays(place: Place | None, within: Effects | None, outer: bool = False) -> 
     return place.variable.name not in within.scalars
 
 
-def sequential_as_written(loop: Loop, calls: Calls) -> Sequential | None:
+def sequential_as_written(loop: Loop, calls: Calls, only_reports: bool = False) -> Sequential | None:
     """The verdict of a loop outside of the model whose iterations surely depend on each other: each makes a
     call that has to run after that of the one before, goes on from a value that it left, or runs only if data
-    let the loop go on."""
+    let the loop go on. `only_reports`: the loop does nothing but print, or end the program, where data say
+    so."""
     if _runs_once(loop):
         return None
     iteration = Block((loop.prologue, loop.body, loop.step))
@@ -185,18 +227,20 @@ def sequential_as_written(loop: Loop, calls: Calls) -> Sequential | None:
         return _carried_by(loop, end, end, _reason(call, calls), "output")
     found = next(recurrences(loop, calls), None)
     if found is None:
-        return ending(loop) or _by_branches(loop, calls)
+        return ending(loop, only_reports) or _by_branches(loop, calls, only_reports)
     name = found.variable.source_name
     ends = AccessPoint(name, name, "write", found.write), AccessPoint(name, name, "read", found.read)
     return _carried_by(loop, *ends)
 
 
-def _by_branches(loop: Loop, calls: Calls) -> Sequential | None:
+def _by_branches(loop: Loop, calls: Calls, only_reports: bool) -> Sequential | None:
     """The verdict of a loop with calls that keep their order, under conditions that inputs satisfy in any two
-    iterations; not with output, whose branches may be presumed not to be taken."""
+    iterations; not with output, whose branches may be presumed not to be taken, unless all of the loop is in
+    these."""
     within = effects(loop)
     for call, when in repeated_calls(loop):
-        if effect_of(call.function) != "output" and _keeps_order(call, calls, within):
+        presumable = effect_of(call.function) == "output" and not only_reports
+        if not presumable and _keeps_order(call, calls, within):
             end = AccessPoint(call.function, spell(call), "write", call.site)
             return _carried_by(loop, end, end, f"where {when}, {_reason(call, calls)}", "output")
     return None

@@ -152,7 +152,7 @@ class TrackedExtremum:
 
     variables: tuple[Variable, ...]
     kind: Literal["largest", "smallest"]
-    candidate: str
+    candidate: Expr
 
 
 def tracked_extremum(statement: If) -> TrackedExtremum | None:
@@ -174,7 +174,7 @@ def tracked_extremum(statement: If) -> TrackedExtremum | None:
         follows = own.place.steps and any(n.place.variable in assigned for n in inside)
         if follows or (value is not None and len(stored) > 1 and same_value(stripped(value), other)):
             variables = tuple(s.target.variable for s in stored)
-            return TrackedExtremum(variables, "largest" if is_larger else "smallest", spell(other))
+            return TrackedExtremum(variables, "largest" if is_larger else "smallest", other)
     return None
 
 

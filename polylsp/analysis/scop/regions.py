@@ -331,6 +331,11 @@ class _Cutter:
         self.disturb(statement)
         return True
 
+    def only_reports(self, loop: Loop) -> bool:
+        """True for a loop that computes nothing: it prints or ends the program where conditions say so."""
+        made = without_reports(loop, self.calls) if self.calls.presuming else None
+        return made is not None and not computes(made)
+
     def without(self, statement: Statement, rejection: Rejection | None) -> None:
         """Walk the parts of a statement that is not modelled itself, for some reason if it is a loop: the
         code inside is tried alone."""
@@ -338,7 +343,7 @@ class _Cutter:
         match statement:
             case Loop() if rejection is not None:
                 self.refused[statement.ordinal] = rejection
-                in_order = sequential_as_written(statement, self.calls)
+                in_order = sequential_as_written(statement, self.calls, self.only_reports(statement))
                 if in_order is not None:
                     self.ordered[statement.ordinal] = in_order
                 self.disturb(statement)

@@ -102,7 +102,8 @@ class NoSummary:
     that each call surely uses; `None` where the function may order threads. `reports`: all that it does is to
     print, or to end the program. `ordered`: the function of the library that each call surely calls, and
     whose calls have to keep their order; empty if there is none. `for_now`: because of a limit of the
-    process, or an error of ours. `keeps`: it may store an address that it is given."""
+    process, or an error of ours. `stream`: where only calls with the same value of one parameter have to keep
+    their order, its number. `keeps`: it may store an address that it is given."""
 
     name: str
     reason: str
@@ -110,12 +111,14 @@ class NoSummary:
     reports: bool = False
     ordered: str = ""
     for_now: bool = False
+    stream: int = -1
     keeps: bool = True
 
     @property
     def key(self) -> str:
         """Equal keys, equal reasons."""
-        return f"-{self.name} {self.reason} {self.state} {self.reports} {self.ordered} {self.keeps}"
+        how = f"{self.reports} {self.ordered} {self.stream} {self.keeps}"
+        return f"-{self.name} {self.reason} {self.state} {how}"
 
 
 @dataclass(frozen=True)
@@ -125,9 +128,10 @@ class Calls:
     use; `passed_over` are functions of the library whose effects are no concern of a model; `reports` are
     functions without summary that only print or end the program. Branches with these are presumed not to be
     taken where `presuming`. `ordered` are functions without summary, each with one of the library that each
-    call of it calls, and whose calls have to keep their order. `keeping` are functions of either kind that
-    may store an address that they are given. `named` are the variables that the function under analysis
-    names."""
+    call of it calls, and whose calls have to keep their order; `streams` are the numbers of the parameters
+    that are their streams, for those of which only calls with one stream have to. `keeping` are functions of
+    either kind that may store an address that they are given. `named` are the variables that the function
+    under analysis names."""
 
     summaries: Mapping[str, Summary] = field(default_factory=dict[str, Summary])
     refused: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -136,6 +140,7 @@ class Calls:
     reports: frozenset[str] = frozenset()
     presuming: bool = True
     ordered: Mapping[str, str] = field(default_factory=dict[str, str])
+    streams: Mapping[str, int] = field(default_factory=dict[str, int])
     keeping: frozenset[str] = frozenset()
     named: frozenset[Variable] = frozenset()
 

@@ -32,11 +32,17 @@ from polylsp.analysis.scop.counters import (
     varying,
     with_index,
 )
-from polylsp.analysis.scop.evaluation import condition_of, is_on_input, value_of
+from polylsp.analysis.scop.evaluation import condition_of, value_of
+from polylsp.analysis.scop.inputs import inputs_of
 from polylsp.analysis.scop.objects import seen_in_two_ways
 from polylsp.analysis.scop.paths import Path
 from polylsp.analysis.scop.raw_accesses import LoopEntry, RawAccess, RawStatement, Region
-from polylsp.analysis.scop.reductions import Update, conditional_extremum, reduction_of
+from polylsp.analysis.scop.reductions import (
+    Update,
+    conditional_extremum,
+    reduction_of,
+    tracked_extremum,
+)
 from polylsp.analysis.scop.symbolic_value import ZERO, Compare, Poly, Symbol, extremum, floor_div
 from polylsp.analysis.scop.thread_storage import thread_bound
 from polylsp.analysis.scop.trip_domains import iterations_of, values_taken
@@ -69,7 +75,7 @@ from polylsp.ir.program import (
     subexpressions,
 )
 from polylsp.ir.spelling import spell
-from polylsp.poly.scop import Guard
+from polylsp.poly.scop import Guard, Input
 
 # --------------------------------------------------------------------------------------------------
 # Entry of a loop: values of the variables that it changes in each iteration, and after the last
@@ -189,6 +195,11 @@ def _after(
 
 
 _identities = count(1)
+
+_OnInput = tuple[str, tuple[Input, ...]]
+"""A condition on inputs in words, with these; `_DATA` for any other condition."""
+
+_DATA: _OnInput = ("", ())
 
 
 def walk_region(statements: tuple[Statement, ...], scope: Scope) -> Region:
@@ -315,9 +326,7 @@ class _Walker:
         ends: list[tuple[Environment, isl.Set, bool]] = []
         marks = [len(self.region.statements)]
         left = False
-        on_input = opaque is not None and is_on_input(statement.condition, scope)
-        text = f"`{spell(statement.condition)}`" if on_input else ""
-        words = text, text and f"not {text}"
+        words = self.on_input(statement) if opaque is not None else (_DATA, _DATA)
         for block, domain, own in zip(
             (statement.then, statement.otherwise), (inside, outside), words, strict=True
         ):
@@ -376,7 +385,7 @@ class _Walker:
         ends: list[tuple[Environment, isl.Set, bool]],
         active: isl.Set,
         opaque: Opaque | None,
-        words: tuple[str, str],
+        words: tuple[_OnInput, _OnInput],
     ) -> None:
         """Continue after the branches; `words` are the condition on inputs of each."""
         scope = self.scope
@@ -384,7 +393,7 @@ class _Walker:
         scope.active = then_active.union(else_active)
         if (then_left or else_left) and opaque:
             one_left = then_left != else_left and (then_active if then_left else else_active).is_empty()
-            self.may_have_left(words[then_left] if one_left else "")
+            self.may_have_left(words[then_left] if one_left else _DATA)
         if then_left and not opaque and then_active.is_empty():
             scope.environment = else_env
         elif else_left and not opaque and else_active.is_empty():
@@ -425,13 +434,25 @@ class _Walker:
             self.continues.append(dict(scope.environment))
         scope.active = isl.Set.empty(scope.active.get_space())
 
-    def may_have_left(self, on_input: str = "") -> None:
+    def may_have_left(self, on_input: _OnInput = ("", ())) -> None:
         """Guard the statements after a possible jump: they run only if none was taken, which is undetermined,
         or depends on a condition on inputs."""
         self.scope.guards = (*self.scope.guards, self.guard("if", on_input))
 
-    def guard(self, kind: Literal["if", "loop"], on_input: str = "") -> Guard:
-        return Guard(next(_identities), len(self.scope.frames), kind, on_input)
+    def guard(self, kind: Literal["if", "loop"], on_input: _OnInput = ("", ())) -> Guard:
+        return Guard(next(_identities), len(self.scope.frames), kind, *on_input)
+
+    def on_input(self, statement: If) -> tuple[_OnInput, _OnInput]:
+        """The condition of each branch in words, if it is on inputs alone, with these. Any iteration may find
+        an extremum for some inputs, unless their type settles that, and each later one compares with it."""
+        text, found = f"`{spell(statement.condition)}`", tracked_extremum(statement)
+        if found is not None:
+            of_type = stripped(found.candidate).type
+            narrow = isinstance(of_type, Integer) and of_type.bits < 32
+            every = () if narrow else inputs_of(found.candidate, True, self.scope)
+            return (text, tuple(replace(each, test=None) for each in every)) if every else _DATA, _DATA
+        taken, other = (inputs_of(statement.condition, holds, self.scope) for holds in (True, False))
+        return (text, taken) if taken else _DATA, (f"not {text}", other) if other else _DATA
 
     # --- loops ---------------------------------------------------------------------------
 
@@ -440,12 +461,13 @@ class _Walker:
         outer, guards = scope.active, scope.guards
         state = dict(scope.environment), outer, tuple(scope.frames), scope.parameters.epoch, scope.detail
         region.entries[loop.ordinal] = LoopEntry(loop, *state)
+        starts = self.starts_on_input(loop)
         entered = enter_loop(loop, scope, region.declared)
         region.frames[loop.ordinal] = entered.frame
         entered.frame.thread_bound = thread_bound(loop, scope.calls)
         scope.position.append(0)
         if entered.guarded:
-            scope.guards = (*guards, self.guard("loop"))
+            scope.guards = (*guards, self.guard("loop", starts))
         continues, self.continues = self.continues, []
         if not loop.post_test:
             self.test(loop)
@@ -464,6 +486,14 @@ class _Walker:
         if any(isinstance(s, Jump) and s.kind == "return" for s in statements_in(loop.body)):
             self.may_have_left()
         entered.leave(scope)
+
+    def starts_on_input(self, loop: Loop) -> _OnInput:
+        """The condition of a loop's first iteration in words, if it is on inputs alone, with these."""
+        condition = loop.condition
+        if condition is None or loop.post_test or loop.prologue.statements:
+            return _DATA
+        inputs = inputs_of(condition, True, self.scope)
+        return (f"`{spell(condition)}`", inputs) if inputs else _DATA
 
     def test(self, loop: Loop) -> None:
         self.run(loop.prologue)

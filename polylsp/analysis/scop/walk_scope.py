@@ -287,7 +287,9 @@ def leads_away(value: Value | None, name: str) -> bool:
     """True if the value of a variable of that name is a pointer that may lead to memory of another name."""
     if isinstance(value, Opaque):
         return value.depth == ANYWHERE
-    return isinstance(value, PointerValue) and value.base.name != name
+    if not isinstance(value, PointerValue):
+        return False
+    return value.base.variable.name != name or value.base.fresh
 
 
 def merged(

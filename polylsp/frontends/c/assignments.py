@@ -17,6 +17,8 @@ from polylsp.frontends.c.types import (
     BOOL,
     DOUBLE,
     INT,
+    SIZE,
+    VOID,
     canonical,
     common,
     is_allocator,
@@ -27,6 +29,7 @@ from polylsp.frontends.c.types import (
     memory_result,
     promote,
     pure_result,
+    size,
     spelling,
 )
 from polylsp.frontends.c.values import binary, convert, decayed, is_scalar, note_change, settle
@@ -35,6 +38,7 @@ from polylsp.ir.program import (
     Array,
     Assign,
     Assume,
+    Binary,
     BinaryOperator,
     Block,
     Call,
@@ -206,6 +210,10 @@ def _result(name: str, known: Prototype | None) -> Type:
 
 
 _WHOLE_COPY_LIMIT = 64
+_ELEMENTWISE = 16
+"""Parts of a structure that are assigned one by one, and elements of an array of numbers among them; a longer
+one is moved as memory."""
+
 _Pairs = list[tuple[Place, Place]]
 
 
@@ -225,7 +233,7 @@ def effect(context: Context, node: Any, fx: Effects) -> None:
             fx.statements.extend(fact)
         case c_ast.FuncCall():
             result = call(context, node, fx)
-            if isinstance(result, Call) and not result.pure:
+            if isinstance(result, Call) and not (result.pure or _moves_object(context, result, fx)):
                 fx.statements.append(Evaluate(result, context.site(node)))
         case c_ast.Cast():
             effect(context, node.expr, fx)
@@ -369,10 +377,87 @@ def _copy(context: Context, target: Place, source: Place, site: Site, fx: Effect
         message = f"`{what}` is copied whole, which is not analysed"
         refuse(fx, "unsupported-type", site, message, "copy the members that are needed")
         return
+    _store_parts(context, pairs, site, fx)
+
+
+def _store_parts(context: Context, pairs: _Pairs, site: Site, fx: Effects, cleared: bool = False) -> None:
+    """Assign the parts of a structure from those of another, or (`cleared`) zeroes; arrays as memory."""
     for number, (written, read) in enumerate(pairs, start=1):
-        target, value = _numbered(written, number), decayed(_numbered(read, number))
+        target, source, own = _numbered(written, number), _numbered(read, number), replace(site, part=number)
+        zero = Constant(0, INT, own)
+        if isinstance(target.type, Array):
+            first, second = (
+                AddressOf(_start(each), Pointer(_start(each).type), own) for each in (target, source)
+            )
+            amount = Constant(size(target.type, context.structs) or 0, SIZE, own)
+            moved = (first, zero if cleared else second, amount)
+            name = "memset" if cleared else "memcpy"
+            fx.statements.append(Evaluate(Call(name, moved, False, Pointer(VOID), own), own))
+            continue
+        value = convert(zero, target.type) if cleared else decayed(source)
         store(context, target, value)
-        fx.statements.append(Assign(target, None, value, replace(site, part=number)))
+        fx.statements.append(Assign(target, None, value, own))
+
+
+def _start(array: Place) -> Place:
+    """The first element of an array."""
+    assert isinstance(array.type, Array)
+    return _part(array, Index(Constant(0, INT, array.site)), array.type.element)
+
+
+def _moves_object(context: Context, moving: Call, fx: Effects) -> bool:
+    """Lower a call of the library that clears or copies a whole structure (`memset(&s, 0, sizeof s)`) to the
+    assignments of its members; false for any other call, and for members that cannot be followed."""
+    known = context.lookup(moving.function)
+    library = not (isinstance(known, Prototype) and known.defined)
+    if moving.function not in _MOVING or not library or len(moving.arguments) != 3:
+        return False
+    first, second, amount = moving.arguments
+    target = _led_to(first)
+    source = _led_to(second) if moving.function != "memset" else None
+    if target is None or not isinstance(target.type, Struct) or not isinstance(amount, Constant):
+        return False
+    if amount.value != size(target.type, context.structs):
+        return False
+    pairs: _Pairs = []
+    if moving.function == "memset":
+        cleared = isinstance(second, Constant) and second.value == 0
+        # The members are read only to find them.
+        if not cleared or not _leaves(context, target, target, moving.site, pairs, fx):
+            return False
+    elif (
+        source is None
+        or source.type != target.type
+        or not _leaves(context, target, source, moving.site, pairs, fx)
+    ):
+        return False
+    _store_parts(context, pairs, moving.site, fx, cleared=source is None)
+    return True
+
+
+_MOVING = frozenset(("memset", "memcpy", "memmove"))
+
+
+def _led_to(pointer: Expr) -> Place | None:
+    """The object that a pointer argument leads to, if it is named by a place."""
+    inner = pointer
+    while isinstance(inner, Cast) and isinstance(inner.operand.type, Pointer):
+        inner = inner.operand
+    match inner:
+        case AddressOf(place):
+            return place
+        case Read(place) if isinstance(place.type, Pointer):
+            return _pointed(place, Constant(0, INT, place.site))
+        case Binary("+", Read(place), offset) if isinstance(place.type, Pointer):
+            return _pointed(place, offset)
+        case _:
+            return None
+
+
+def _pointed(pointer: Place, offset: Expr) -> Place:
+    """The element that lies at an offset from where a pointer leads."""
+    assert isinstance(pointer.type, Pointer)
+    return Place(pointer.variable, (*pointer.steps, Index(offset)), pointer.type.to, pointer.site)
 
 
 def _numbered(place: Place, number: int) -> Place:
@@ -386,6 +471,11 @@ def _leaves(context: Context, target: Place, source: Place, site: Site, pairs: _
     match target.type:
         case Struct(name=name, union=False) if name in context.structs:
             steps = [(entry.step, entry.type) for entry in context.structs[name]]
+        case Array(element=element, extent=Constant(value=count)) if count > _ELEMENTWISE and is_arithmetic(
+            element
+        ):
+            pairs.append((target, source))
+            return len(pairs) <= _WHOLE_COPY_LIMIT
         case Array(element=element, extent=Constant(value=count)) if count <= _WHOLE_COPY_LIMIT:
             steps = [(Index(Constant(position, INT, site)), element) for position in range(int(count))]
         case _ if is_scalar(target.type):

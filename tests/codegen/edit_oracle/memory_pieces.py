@@ -334,7 +334,7 @@ def structures(w: Writer) -> None:
     kind = w.pick("double", "int", "float")
     if w.chance(55):
         tag, stored = w.name("item"), w.name("items")
-        w.top.append(f"struct {tag} {{ {kind} x, y; int v; {kind} w[3]; }};")
+        w.top.append(f"struct {tag} {{ {kind} x, y; int v; {kind} w[{w.pick('3', '3', '40')}]; }};")
         w.top.append(f"{w.pick('', 'static ')}struct {tag} {stored}[{ROOM}];")
         _loop_in_main(
             w,
@@ -364,6 +364,21 @@ def structures(w: Writer) -> None:
             ([f"for (int j = 0; j < 3; j++) {s}[0].w[j] += {s}[i].x;"], OPEN),
             ([f"{kind} *q = {s}[i].w;", "q[0] = q[1];", f"{s}[i].y = {s}[i].w[0];"], PARALLEL),
             ([f"memcpy(&{s}[i], &{s}[i{k}], sizeof {s}[i]);"], SEQUENTIAL),
+            ([f"memset(&{s}[i], 0, sizeof *{s});", f"{s}[i].w[2] = i;"], PARALLEL),
+            ([f"memset({s} + i, 0, sizeof(struct {tag}));", f"{s}[i].x = {s}[i{k}].y;"], SEQUENTIAL),
+            (
+                [
+                    f"struct {tag} t;",
+                    "memset(&t, 0, sizeof t);",
+                    f"t.w[1] = {s}[i].x;",
+                    f"memcpy(&{s}[i], &t, sizeof t);",
+                ],
+                PARALLEL,
+            ),
+            (
+                [f"struct {tag} t;", f"memcpy(&t, &{s}[i{k}], sizeof t);", "t.w[2] += t.y;", f"{s}[i] = t;"],
+                SEQUENTIAL,
+            ),
             ([f"memcpy({s}[i].w, &{s}[i].x, sizeof({kind}));"], PARALLEL),
         )
         w.code += w.loop(w.mixed(body), mark, low)
