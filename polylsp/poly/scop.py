@@ -114,7 +114,7 @@ class ScopLoop:
     increment per round; `domain` its iterations and those of the loops around it; `obstacles` are reasons why
     it cannot be decided; `thread_bound` why its iterations must stay on one thread, if they must;
     `conditions` are assumptions in terms of parameters; `untaken` branches in it that are presumed not to be
-    taken."""
+    taken; `even` the unique names of variables to which each round adds the same amount."""
 
     ordinal: int
     dimension: str
@@ -126,6 +126,7 @@ class ScopLoop:
     thread_bound: Rejection | None = None
     conditions: tuple[BoundCondition, ...] = ()
     untaken: tuple[UntakenBranch, ...] = ()
+    even: frozenset[str] = frozenset()
 
     @property
     def direction(self) -> int:

@@ -122,7 +122,8 @@ def scalars_of(loop: Loop, scop: Scop, after: Live, calls: Calls | None = None) 
         if name in local or (name in followed and not is_pointer):
             continue
         live = name in after or "*" in after
-        parts = changes.get(name)
+        # Integers whose steps differ from round to round are memory to the model; pointers never are.
+        parts = changes.get(name) if not is_pointer or name in scop.loops[loop.ordinal].even else None
         known |= {name} if parts else set()
         if shown == loop.iterator and parts:
             last |= {shown} if live else set()

@@ -510,6 +510,7 @@ def _loop(frame: Frame) -> ScopLoop:
         frame.thread_bound,
         tuple(frame.conditions),
         tuple(frame.untaken),
+        frame.even,
     )
 
 

@@ -101,6 +101,7 @@ def enter_loop(loop: Loop, scope: Scope, declared: Mapping[str, int]) -> Entered
     counter = counter_of(loop, scope, changed, amounts)
     outside = scope.environment
     frame = _push(loop, scope, counter, changed)
+    frame.even = frozenset(amounts)
     dimension = Poly.atom(Symbol(frame.dimension))
     rounds = floor_div((dimension - counter.start) * (1 if counter.step > 0 else -1), abs(counter.step))
     scope.environment = dict(outside)

@@ -85,7 +85,8 @@ class Frame:
     `domain` are its iterations and those around it; `obstacles` are reasons why its verdict must stay
     unknown; at the parameter values in `undefined` its counter overflows; `thread_bound`: why its iterations
     must stay on one thread; `conditions` are assumptions in terms of parameters, `untaken` branches in it
-    that are presumed not to be taken."""
+    that are presumed not to be taken; `even` are the unique names of variables to which each round adds the
+    same amount."""
 
     loop: Loop
     dimension: str
@@ -98,6 +99,7 @@ class Frame:
     thread_bound: Rejection | None = None
     conditions: list[BoundCondition] = field(default_factory=list)
     untaken: list[UntakenBranch] = field(default_factory=list)
+    even: frozenset[str] = frozenset()
 
     def assume(self, assumption: Assumption) -> None:
         """Record an assumption of the loop's verdict."""

@@ -352,6 +352,33 @@ def walks(w: Writer) -> None:
             w.pick(f"    *{at}++ = {a}[i];", f"    {{ *{at} += i; {at} += 2; }}"),
         ]
         w.result(f"{at} - {b}")
+    if w.chance(40):
+        _kept_positions(w, kind, b)
+
+
+def _kept_positions(w: Writer, kind: str, b: str) -> None:
+    """Pointers that are stored or compared, but not followed, while they move by even or uneven steps."""
+    table, step, at, sign = w.name("rows"), w.name("step"), w.local("w"), w.local("k")
+    w.top += [f"static {kind} *{table}[40];", f"static int {step}[40];"]
+    w.fill.append(f"for (int k = 0; k < 40; k++) {step}[k] = k % 5;")
+    w.head += [f"{kind} *{at} = {b};", f"int {sign} = 1;"]
+    moved = w.pick(
+        f"{at} += 3;",
+        f"{at} += {step}[2];",
+        f"{at} += {step}[i];",
+        f"{at} += i % 4;",
+        f"{sign} = {step}[i]; {at} += {sign};",
+        f"for (int j = 0; j < {step}[i]; j++) {at}++;",
+        f"for (int j = 0; j < 3; j++) {at}++;",
+        f"if ({step}[i] > 2) {at} += 2;",
+        f"{at} += {step}[2]; {step}[2] = i % 3;",
+    )
+    used = w.pick(f"{table}[i] = {at};", f"{step}[i] = {at} > {b} + 20;", f"{step}[39 - i] = {at} - {b};")
+    body = w.pick([used, moved], [moved, used], [moved])
+    w.code += [f"{OPEN} for (int i = 0; i < 30; i++) {{", *(f"    {each}" for each in body), "}"]
+    w.result(f"{at} - {b} + {step}[7] * 1000 + {step}[31]", "long")
+    if used.startswith(table):
+        w.result(f"{table}[9] ? {table}[9] - {b} : -1", "long")
 
 
 def layouts(w: Writer) -> None:
