@@ -409,11 +409,12 @@ class Jump:
 class Order:
     """Order that each run of a statement keeps with the runs before, for some `reason`: it goes on from what
     these left in an object, which is another one after the sites where it is `renewed`. It counts only where
-    one of the `values` changes in between, if any are given."""
+    one of the `values` changes in between, if any are given, or what the sites that are `varying` bind."""
 
     reason: str
     renewed: tuple[Site, ...] = ()
     values: frozenset[Variable] | None = None
+    varying: tuple[Site, ...] = ()
     kind: Literal["flow", "output"] = "output"
 
 

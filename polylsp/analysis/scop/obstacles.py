@@ -32,6 +32,7 @@ from polylsp.ir.program import (
     Pointer,
     Read,
     Rejection,
+    Site,
     Statement,
     Unsupported,
     Variable,
@@ -204,10 +205,28 @@ def _by_branches(loop: Loop, calls: Calls) -> Sequential | None:
 
 def _keeps(order: Order, loop: Loop) -> bool:
     """True if the iterations of a loop share the object that an order is about, and differ for it."""
-    if any(loop.site.first <= site.first <= loop.site.last for site in order.renewed):
+    if _has_any(loop, order.renewed):
         return False
     changed = effects(loop).scalars
-    return order.values is None or any(each.name in changed for each in order.values)
+    differs = order.values is None or any(
+        each.name in changed and not _is_reset(each, loop) for each in order.values
+    )
+    return differs or _has_any(loop, order.varying)
+
+
+def _is_reset(variable: Variable, loop: Loop) -> bool:
+    """True if all that a loop does with a variable is to set it to one constant."""
+    values = [
+        None if s.operator is not None or s.target.steps else stripped(s.value)
+        for s in walk(loop)
+        if isinstance(s, Assign) and s.target.variable == variable
+    ]
+    return len(values) == 1 and isinstance(values[0], Constant)
+
+
+def _has_any(loop: Loop, sites: tuple[Site, ...]) -> bool:
+    """True if one of some sites is a part of a loop."""
+    return any(loop.site.first <= site.first <= loop.site.last for site in sites)
 
 
 def _reason(call: Call, calls: Calls) -> str:
