@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polylsp.analysis.dependence.data_endings import ending, repeated_calls
+from polylsp.analysis.dependence.data_endings import ending, repeated_calls, repeated_orders
 from polylsp.analysis.dependence.scalars import recurrences
 from polylsp.analysis.scop.call_effects import is_known
 from polylsp.analysis.scop.paths import sets_pointers
@@ -195,6 +195,11 @@ def sequential_as_written(loop: Loop, calls: Calls) -> Sequential | None:
 def _by_branches(loop: Loop, calls: Calls) -> Sequential | None:
     """The verdict of a loop with calls that keep their order, under conditions that inputs satisfy in any two
     iterations; not with output, whose branches may be presumed not to be taken."""
+    for statement, order, when in repeated_orders(loop):
+        if order.chosen and _keeps(order, loop):
+            reason = f"where {when}, {order.chosen}"
+            end = AccessPoint("", reason, "write", statement.site)
+            return _carried_by(loop, end, end, reason, order.kind)
     within = effects(loop)
     for call, when in repeated_calls(loop):
         if effect_of(call.function) != "output" and _keeps_order(call, calls, within):

@@ -25,7 +25,7 @@ from polylsp.frontends.python.lowering_scope import (
 )
 from polylsp.frontends.python.places import named_in, scalar, stored
 from polylsp.frontends.python.scalar_expressions import condition, value
-from polylsp.frontends.python.statement_orders import order_of
+from polylsp.frontends.python.statement_orders import order_of, order_of_test
 from polylsp.frontends.python.usage import RANGES, own_nodes
 from polylsp.frontends.python.variables import assign, assign_in_place, bound_names, evaluate
 from polylsp.ir.program import (
@@ -252,7 +252,8 @@ def while_loop(context: Context, node: ast.While) -> list[Statement]:
     prologue = Block(tuple(fx.statements))
     if fx.rejections:
         reads = named_in(context, node.test)
-        blocked = Unsupported(fx.rejections[0], header(context, node), (), reads, completes=True)
+        order = order_of_test(context, node)
+        blocked = Unsupported(fx.rejections[0], header(context, node), (), reads, completes=True, order=order)
         prologue, test = Block((blocked,)), None
     name = _counter_name(test, prologue, body)
     ordinal = context.ordinals[id(node)]
