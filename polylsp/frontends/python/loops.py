@@ -125,7 +125,22 @@ def refused(context: Context, node: ast.stmt, rejection: Rejection) -> list[Stat
     simple = isinstance(node, (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Assert))
     order = order_of(context, node) if simple else None
     reads = named_in(context, node)
-    return [Unsupported(rejection, site, loops, reads, False, simple, order), *renewed(context, node)]
+    completes = simple or _goes_on(node)
+    return [Unsupported(rejection, site, loops, reads, False, completes, order), *renewed(context, node)]
+
+
+def _goes_on(node: ast.stmt) -> bool:
+    """True if control goes on behind a statement with others inside, unless it leaves the function."""
+    inside = list(own_nodes([node]))
+    if any(isinstance(one, (ast.Break, ast.Continue, ast.Return)) for one in inside):
+        return False
+    match node:
+        case ast.If(body=body, orelse=otherwise):
+            return not (otherwise and any(isinstance(one, ast.Raise) for one in (*body, *otherwise)))
+        case ast.With(body=body) | ast.Try(body=body):
+            return not any(isinstance(one, ast.Raise) for one in body)
+        case _:
+            return False
 
 
 def _inner(context: Context, node: ast.stmt) -> Iterator[Loop]:
@@ -184,7 +199,8 @@ def _if(context: Context, node: ast.If) -> list[Statement]:
     if fx.rejections:
         loops = tuple(loops_in((then, otherwise)))
         reads = named_in(context, node)
-        return [Unsupported(fx.rejections[0], site, loops, reads), *renewed(context, node)]
+        blocked = Unsupported(fx.rejections[0], site, loops, reads, completes=_goes_on(node))
+        return [blocked, *renewed(context, node)]
     if isinstance(test, Constant) and not any(loops_in((otherwise if test.value else then,))):
         return [*fx.statements, then if test.value else otherwise]
     return [*fx.statements, If(test, then, otherwise, site)]

@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeGuard
 
+from polylsp.frontends.python.kinds import Instance
 from polylsp.frontends.python.lowering_scope import Context
+from polylsp.frontends.python.names import ClassOf
 from polylsp.frontends.python.places import named_in
 from polylsp.frontends.python.usage import own_nodes
+from polylsp.frontends.python.value_flow import Iteration
 from polylsp.ir.library import Ordered, python_call_obstacle, python_order_of
 from polylsp.ir.program import Order, Site
 
@@ -59,7 +62,7 @@ def _order_of_call(context: Context, node: ast.Call, statement: ast.stmt) -> Ord
     path, text = context.path(node.func), context.text(node.func)
     known = python_call_obstacle(path, text)
     if known is None:
-        return None
+        return _order_of_method(context, node)
     reason = f"{known.reason}; {known.advice}" if known.advice else known.reason
     is_dropped = isinstance(statement, ast.Expr) and statement.value is node
     match node.func:
@@ -80,6 +83,67 @@ def _order_of_call(context: Context, node: ast.Call, statement: ast.stmt) -> Ord
     if order is None:
         return None
     return _of_values(context, node.args, reason, ()) if order.prints else Order(reason)
+
+
+def _order_of_method(context: Context, node: ast.Call) -> Order | None:
+    """Order of the calls of a method of an object of the function's own, or the one that it is given, which
+    goes on from an attribute that the call before left; not where other code may bind the attribute anew."""
+    match node.func:
+        case ast.Attribute(value=ast.Name(id=own), attr=called):
+            kind = context.kinds.of_name(own)
+        case _:
+            return None
+    declared = context.kinds.declarations.get(kind.name) if isinstance(kind, Instance) else None
+    method = declared.method(called) if isinstance(declared, ClassOf) else None
+    if not isinstance(declared, ClassOf) or method is None or own in context.captured:
+        return None
+    renewed = {name: tuple(_renewing(context, own, declared, name)) for name in method.advances}
+    if not renewed:
+        return None
+    name = min(renewed, key=lambda each: (len(renewed[each]), each))
+    reason = f"`{own}.{called}` goes on from the `{own}.{name}` that the call before left"
+    return Order(reason, renewed[name], kind="flow")
+
+
+def _renewing(context: Context, own: str, declared: ClassOf, attribute: str) -> Iterator[Site]:
+    """Sites where a function may bind an attribute of an object, or the object's name, to something else: by
+    their names, by a method that does, or by code that is given the object."""
+    fields = {name for name, _ in declared.fields}
+    for node in ast.walk(context.parsed.tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) if name in (own, f"{own}.{attribute}"):
+                yield context.site(node)
+            case ast.Attribute(attr=name, ctx=ast.Store()) if name == attribute:
+                yield context.site(node)
+            case ast.Subscript(value=of, ctx=ast.Store()) if _is_attribute(of, own, attribute):
+                yield context.site(node)
+            case ast.Expr(value=ast.Call() as call) if any(
+                _is_attribute(of, own, attribute) for of in ast.walk(call)
+            ):
+                if context.path(call.func) != "print":
+                    yield context.site(node)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=of), attr=called)) if of == own:
+                method = declared.method(called)
+                if attribute in method.resets if method is not None else called not in fields:
+                    yield context.site(node)
+            case _:
+                pass
+        if isinstance(node, ast.Call) and any(
+            isinstance(one, ast.Name) and one.id == own
+            for one in (*node.args, *(keyword.value for keyword in node.keywords))
+        ):
+            yield context.site(node)
+
+
+def _is_attribute(node: ast.AST, own: str, attribute: str) -> bool:
+    """True for an attribute of an object, which has a name of its own where it is followed."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=of), attr=name):
+            return of == own and name == attribute
+        case ast.Name(id=name):
+            return name == f"{own}.{attribute}"
+        case _:
+            return False
 
 
 def _of_values(
@@ -185,27 +249,6 @@ def _from_data(statement: ast.stmt) -> Iterator[str]:
             return
 
 
-# --- Values that iterations hand on under names ------------------------------------------
-
-
-_UNCHANGING = frozenset(
-    "array asarray asanyarray ascontiguousarray atleast_1d atleast_2d copy float int list tuple str abs "  # noqa: SIM905
-    "round astype ravel flatten reshape squeeze sorted zeros_like empty_like ones_like full_like len shape "
-    "size ndim dtype T real".split()
-)
-"""Functions and attributes that give the same when they are applied again, or do not depend on elements."""
-_EXTREMES = frozenset(("max", "min", "maximum", "minimum", "fmax", "fmin", "logical_and", "logical_or"))
-_SUMS: dict[type[ast.operator], str] = {
-    ast.Add: "sum", ast.Sub: "sum", ast.Mult: "product", ast.Div: "product",
-    ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor",
-}  # fmt: skip
-_SAME, _OTHER = "same", "other"
-
-_Origins = dict[str, str]
-"""The names on whose values at the start of an iteration a value depends, each with how: it is the `same`, a
-`sum` with it or another operation that may be done in any order, or any `other` function of it."""
-
-
 def _order_of_name(context: Context, target: ast.Name, statement: ast.stmt) -> Order | None:
     """Order of the runs of an assignment in a loop in which the value of its name is computed from the one of
     the iteration before, where this is no sum or other operation that may be done in another order."""
@@ -216,130 +259,25 @@ def _order_of_name(context: Context, target: ast.Name, statement: ast.stmt) -> O
     around = [
         n for n in nodes if isinstance(n, (ast.For, ast.While)) and any(s is statement for s in ast.walk(n))
     ]
-    if not around or _Iteration(context).origins(around[-1], name).get(name) != _OTHER:
+    if not around:
         return None
-    inside = {id(n) for n in ast.walk(around[-1])}
+    loop = around[-1]
+
+    def is_own(each: str) -> bool:
+        return each in context.kinds.local and each not in context.captured
+
+    def changes(function: ast.expr) -> bool:
+        path = context.path(function)
+        grows = isinstance(function, ast.Attribute) and function.attr in _GROWING
+        return not (grows or path == "print" or path.startswith("matplotlib.pyplot."))
+
+    targets = [loop.target] if isinstance(loop, ast.For) else []
+    if name not in Iteration(is_own, changes).carries(loop.body, *targets):
+        return None
+    inside = {id(n) for n in ast.walk(loop)}
     bound = (n for n in nodes if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load))
     others = tuple(context.site(one) for one in bound if id(one) not in inside)
     return Order(f"`{name}` is computed from its value of the iteration before", others, kind="flow")
-
-
-class _Iteration:
-    """Dependences between the values of names before and after an iteration of a loop, by the statements
-    that each iteration runs. A name that a branch, or unknown code, may bind anew depends on nothing."""
-
-    def __init__(self, context: Context) -> None:
-        self.context = context
-        self.values: dict[str, _Origins] = {}
-
-    def origins(self, loop: ast.For | ast.While, name: str) -> _Origins:
-        """Origins of the value that two iterations leave under a name."""
-        for _ in range(2):
-            if isinstance(loop, ast.For):
-                self._forget(loop.target)
-            self._run(loop.body)
-        return self._of(ast.Name(name, ast.Load()))
-
-    def _run(self, body: Sequence[ast.stmt]) -> bool:
-        """Follow statements; false where control may skip the rest."""
-        for statement in body:
-            match statement:
-                case ast.Assign(targets=targets, value=value):
-                    self._assign(targets, value)
-                case ast.AnnAssign(target=target, value=ast.expr() as value):
-                    self._assign([target], value)
-                case ast.AugAssign(target=ast.Name() as target, op=operator, value=value):
-                    self._assign([target], ast.BinOp(ast.Name(target.id, ast.Load()), operator, value))
-                case ast.With(body=inner):
-                    self._forget(*statement.items)
-                    if not self._run(inner):
-                        return False
-                case _:
-                    self._forget(statement)
-            if not isinstance(statement, (ast.For, ast.While)) and any(
-                isinstance(n, ast.Continue) for n in ast.walk(statement)
-            ):
-                self._forget(*body)
-                return False
-        return True
-
-    def _assign(self, targets: Sequence[ast.expr], value: ast.expr) -> None:
-        found: list[tuple[str, _Origins]] = []
-        for target in targets:
-            match target, value:
-                case ast.Name(id=name), _:
-                    found.append((name, self._of(value)))
-                case ast.Tuple(elts=names), ast.Tuple(elts=values) if len(names) == len(values):
-                    pairs = zip(names, values, strict=True)
-                    found += [(n.id, self._of(v)) for n, v in pairs if isinstance(n, ast.Name)]
-                case ast.Tuple(elts=names), _:
-                    parts = dict.fromkeys(self._of(value), _OTHER)
-                    found += [(n.id, parts) for n in names if isinstance(n, ast.Name)]
-                case _:
-                    pass
-            self._forget(target)
-        self.values |= dict(found)
-
-    def _forget(self, *nodes: ast.AST) -> None:
-        """Let names that code binds, whose elements it stores to, or that a call gets, have new values; what
-        is added to in a branch is still computed from the value before."""
-        inside = [n for node in nodes for n in ast.walk(node)]
-        added = {id(n.target) for n in inside if isinstance(n, ast.AugAssign)}
-        for node in inside:
-            match node:
-                case ast.Name(id=name, ctx=ast.Store() | ast.Del()) if id(node) not in added:
-                    self.values[name] = {}
-                case ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
-                    self.values.update((n.id, {}) for n in ast.walk(node.value) if isinstance(n, ast.Name))
-                case ast.Expr(value=ast.Call(func=function) as call) if not self._looks(function):
-                    self.values.update((n.id, {}) for n in ast.walk(call) if isinstance(n, ast.Name))
-                case _:
-                    pass
-
-    def _looks(self, function: ast.expr) -> bool:
-        """True for functions that do not change what they are given."""
-        path = self.context.path(function)
-        is_growing = isinstance(function, ast.Attribute) and function.attr in _GROWING
-        return is_growing or path == "print" or path.startswith("matplotlib.pyplot.")
-
-    def _of(self, node: ast.expr) -> _Origins:
-        """Origins of the value of an expression."""
-        match node:
-            case ast.Name(id=name):
-                own = name in self.context.kinds.local and name not in self.context.captured
-                return self.values.get(name, {name: _SAME} if own else {})
-            case ast.BinOp(left=left, op=operator, right=right):
-                reversible = not isinstance(operator, (ast.Sub, ast.Div))
-                return _together(self._of(left), self._of(right), _SUMS.get(type(operator)), reversible)
-            case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) if name in _UNCHANGING:
-                return {}
-            case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=[left, right]) if (
-                name in _EXTREMES
-            ):
-                return _together(self._of(left), self._of(right), name, True)
-            case ast.Attribute(attr=name) if name in _UNCHANGING:
-                return {}
-            case ast.IfExp() | ast.BoolOp() | ast.Lambda() | ast.Compare() | ast.NamedExpr():
-                return {}
-            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-                return {}
-            case _:
-                parts = (n for n in ast.iter_child_nodes(node))
-                inner = (n.value if isinstance(n, ast.keyword) else n for n in parts)
-                names = {name for n in inner if isinstance(n, ast.expr) for name in self._of(n)}
-                return dict.fromkeys(names, _OTHER)
-
-
-def _together(left: _Origins, right: _Origins, operation: str | None, reversible: bool) -> _Origins:
-    """Origins of the result of an operation; those of both operands, and those of which another operation
-    was done before, have no order that could be changed."""
-    found: _Origins = {}
-    for name in (*left, *right):
-        is_both = name in left and name in right
-        before = left.get(name) or right[name]
-        stays = operation is not None and before in (_SAME, operation) and (reversible or name in left)
-        found[name] = operation if stays and not is_both and operation is not None else _OTHER
-    return found
 
 
 def _lists(context: Context, name: str) -> tuple[Site, ...] | None:
