@@ -155,7 +155,7 @@ def _together(left: Origins, right: Origins, operation: str | None, reversible: 
 
 
 def bound_apart(body: Sequence[ast.stmt], names: Collection[str]) -> frozenset[str]:
-    """Those of some names that a body may give a value which is not computed from their own, through other
+    """Select the names that a body may give a value which is not computed from their own, through other
     names too: it binds them, stores to their elements, or runs code that is given them."""
     given: dict[str, list[ast.expr]] = {}
     for node in (n for statement in body for n in ast.walk(statement)):
