@@ -84,8 +84,8 @@ class ClassOf:
 Declaration = Union[Imported, Callable, Value, ClassOf]
 Declarations = Mapping[str, Declaration]
 
-_ROOTS = {"np": "numpy", "nb": "numba", "jnp": "jax.numpy"}
-"""Modules that people import by these names; a notebook's cell or a snippet may leave the import out."""
+_ROOTS = {"np": "numpy", "nb": "numba", "jnp": "jax.numpy", "shape": "numpy.shape"}
+"""Modules and functions that people import by these names; a cell or a snippet may leave the import out."""
 
 
 def path_of(node: ast.expr, declarations: Declarations) -> str:
