@@ -7,7 +7,7 @@ Each run goes on from what the one before left, so that a loop around surely kee
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeGuard
 
@@ -23,6 +23,8 @@ from polylsp.ir.program import Order, Site
 _CHOOSING = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.comprehension, ast.NamedExpr)
 _GROWING = frozenset(("append", "extend", "appendleft"))
 _TAKING = frozenset(("pop", "popleft"))
+_CLEARING = frozenset(("clear",))
+_SHORTENING = _TAKING | _CLEARING | {"remove"}
 
 
 def order_of(context: Context, node: ast.stmt) -> Order | None:
@@ -70,12 +72,19 @@ def _order_of_call(context: Context, node: ast.Call, statement: ast.stmt) -> Ord
             renewed = _lists(context, name)
             if renewed is None:
                 return None
+            # A list that an iteration shortens may be what it was before.
+            renewed += tuple(_shortening(context, name))
             chosen = f"`{name}` gets its next element: a compaction; select the elements by a mask instead"
             return replace(_of_values(context, node.args, reason, renewed), chosen=chosen)
         case ast.Attribute(value=ast.Name(id=name), attr=method) if not path and method in _TAKING:
             # Elements that nothing uses may go in any order.
             renewed = _lists(context, name) if not is_dropped else None
-            return Order(reason, renewed, kind="flow") if renewed is not None else None
+            if renewed is None:
+                return None
+            # What an iteration has added itself before comes from no other one.
+            here = context.site(node).first
+            added = (one for one in _methods_called(context, name, _GROWING) if one.first < here)
+            return Order(reason, (*renewed, *added, *_shortening(context, name, _CLEARING)), kind="flow")
         case ast.Name(id="print") if not context.kinds.declarations.get("print"):
             order = Ordered(prints=True)
         case _:
@@ -284,6 +293,31 @@ def _lists(context: Context, name: str) -> tuple[Site, ...] | None:
     """Sites where the function binds a name, if each binds it to a new list; `None` where another object may
     have the name."""
     return _bound_to(context, name, _is_new_list)
+
+
+def _methods_called(context: Context, name: str, methods: Collection[str]) -> Iterator[Site]:
+    """Sites of the calls of some methods of an object."""
+    for node in ast.walk(context.parsed.tree):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=of), attr=called)) if of == name:
+                if called in methods:
+                    yield context.site(node)
+            case _:
+                pass
+
+
+def _shortening(context: Context, name: str, methods: Collection[str] = _SHORTENING) -> Iterator[Site]:
+    """Sites of code that takes elements from a list, or replaces parts of it."""
+    yield from _methods_called(context, name, methods)
+    for node in ast.walk(context.parsed.tree):
+        match node:
+            case ast.Subscript(value=ast.Name(id=of), slice=ast.Slice(), ctx=ast.Store() | ast.Del()):
+                if of == name:
+                    yield context.site(node)
+            case ast.Subscript(value=ast.Name(id=of), ctx=ast.Del()) if of == name and methods is _SHORTENING:
+                yield context.site(node)
+            case _:
+                pass
 
 
 def _bound_to(
