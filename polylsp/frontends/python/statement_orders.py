@@ -221,32 +221,72 @@ def _is_text(context: Context, node: ast.expr | None) -> bool:
             return False
 
 
+def order_of_choice(context: Context, node: ast.If) -> Order | None:
+    """Order of the runs of an `if` that is not modelled, each branch of which adds to one text or list."""
+    orders = list(_growing_in(context, [node]))
+    tests = [one.test for one in ast.walk(node) if isinstance(one, ast.If)]
+    by_tests = _of_values(context, tests, "", ())
+    return next((_by_either(one, by_tests) for one in orders), None)
+
+
+def _by_either(one: Order, other: Order) -> Order:
+    """An order that counts where the values of another one differ, too."""
+    values = (one.values or frozenset()) | (other.values or frozenset())
+    return replace(one, values=values, varying=(*one.varying, *other.varying))
+
+
+def _growing_in(context: Context, body: Sequence[ast.stmt]) -> Iterator[Order]:
+    """Orders of the statements of a body that surely add to a list or a text, one for each of these that all
+    branches of a choice add to."""
+    for statement in body:
+        match statement:
+            case ast.Expr() | ast.AugAssign():
+                found = order_of(context, statement)
+                if found is not None and found.chosen:
+                    yield found
+            case ast.If(body=then, orelse=otherwise) if otherwise:
+                others = {one.chosen for one in _growing_in(context, otherwise)}
+                yield from (one for one in _growing_in(context, then) if one.chosen in others)
+            case _:
+                pass
+        if any(isinstance(n, (ast.Break, ast.Continue, ast.Return, ast.Raise)) for n in ast.walk(statement)):
+            return
+
+
 def order_of_test(context: Context, node: ast.While) -> Order | None:
     """Order of the iterations of a `while` loop whose test is not modelled: each decides whether there is
     another one, by a value that it computes from data, or by what it leaves in memory where nothing else ends
     the loop. A test of a counter alone decides nothing."""
     test = context.text(node.test)
     reason = f"each iteration decides by `{test}` whether the loop goes on"
-    parts = node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
-    inside = list(own_nodes(node.body))
-    counted = {_name_of(n) for n in inside if isinstance(n, ast.AugAssign)} - {""}
-    counted |= {_name_of(n) for n in inside if isinstance(n, ast.Assign) and isinstance(n.value, ast.BinOp)}
-    bound = {n.id for n in inside if _is_stored(n)}
-    computed = {name for statement in node.body for name in _from_data(statement)} - counted
-    named = [{n.id for n in ast.walk(part) if isinstance(n, ast.Name)} for part in parts]
-    if any(names & computed and not names & counted for names in named):
+    if _deciding(node):
         return Order(reason, kind="flow")
+    inside = list(own_nodes(node.body))
+    bound = {n.id for n in inside if _is_stored(n)}
+    counted = _counted_in(inside)
+    named = {n.id for n in ast.walk(node.test) if isinstance(n, ast.Name)}
     leaves = any(isinstance(n, (ast.Break, ast.Return, ast.Raise, ast.Yield)) for n in inside)
     paths = {context.text(n) for n in ast.walk(node.test) if isinstance(n, (ast.Attribute, ast.Subscript))}
-    if leaves or not paths or any(names & bound for names in named) or paths & counted:
+    if leaves or not paths or named & bound or paths & counted:
         return None
     return Order(reason, kind="flow")
 
 
-def _name_of(node: ast.AugAssign | ast.Assign) -> str:
-    """Spelling of what a statement updates."""
-    target = node.target if isinstance(node, ast.AugAssign) else node.targets[0]
-    return ast.unparse(target)
+def _deciding(node: ast.While) -> set[str]:
+    """Names that each iteration surely computes from data, and that decide without any counter whether there
+    is another one."""
+    counted = _counted_in(list(own_nodes(node.body)))
+    computed = {name for statement in node.body for name in _from_data(statement)} - counted
+    parts = node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
+    named = [{n.id for n in ast.walk(part) if isinstance(n, ast.Name)} for part in parts]
+    return {name for names in named if not names & counted for name in names & computed}
+
+
+def _counted_in(nodes: Sequence[ast.AST]) -> set[str]:
+    """Spellings of what code updates by arithmetic, as a counter is."""
+    found = {ast.unparse(n.target) for n in nodes if isinstance(n, ast.AugAssign)}
+    sums = (n for n in nodes if isinstance(n, ast.Assign) and isinstance(n.value, ast.BinOp))
+    return found | {ast.unparse(n.targets[0]) for n in sums}
 
 
 def _from_data(statement: ast.stmt) -> Iterator[str]:
@@ -280,13 +320,28 @@ def _order_of_name(context: Context, target: ast.Name, statement: ast.stmt) -> O
         grows = isinstance(function, ast.Attribute) and function.attr in _GROWING
         return not (grows or path == "print" or path.startswith("matplotlib.pyplot."))
 
+    inside = {id(n) for n in ast.walk(loop)}
+    others = tuple(context.site(n) for n in nodes if id(n) not in inside and _gives(n, name, changes))
+    if isinstance(loop, ast.While) and name in _deciding(loop) and any(one is statement for one in loop.body):
+        order = order_of_test(context, loop)
+        return replace(order, renewed=others) if order is not None else None
     targets = [loop.target] if isinstance(loop, ast.For) else []
     if name not in Iteration(is_own, changes).carries(loop.body, *targets):
         return None
-    inside = {id(n) for n in ast.walk(loop)}
-    bound = (n for n in nodes if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load))
-    others = tuple(context.site(one) for one in bound if id(one) not in inside)
     return Order(f"`{name}` is computed from its value of the iteration before", others, kind="flow")
+
+
+def _gives(node: ast.AST, name: str, changes: Callable[[ast.expr], bool]) -> TypeGuard[ast.expr | ast.stmt]:
+    """True for code that may give a name, or the elements of its array, another value."""
+    match node:
+        case ast.Name(id=own, ctx=ast.Store() | ast.Del()):
+            return own == name
+        case ast.Subscript(value=ast.Name(id=own), ctx=ast.Store()):
+            return own == name
+        case ast.Expr(value=ast.Call(func=function)) if changes(function):
+            return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))
+        case _:
+            return False
 
 
 def _lists(context: Context, name: str) -> tuple[Site, ...] | None:
