@@ -409,11 +409,14 @@ class Jump:
 class Order:
     """Order that each run of a statement keeps with the runs before, for some `reason`: it goes on from what
     these left in an object, which is another one after the sites where it is `renewed`. It counts only where
-    one of the `values` changes in between, if any are given."""
+    one of the `values` changes in between, if any are given, or what the sites that are `varying` bind.
+    `chosen` is the reason in place of the other one where data decide which runs there are."""
 
     reason: str
     renewed: tuple[Site, ...] = ()
     values: frozenset[Variable] | None = None
+    varying: tuple[Site, ...] = ()
+    chosen: str = ""
     kind: Literal["flow", "output"] = "output"
 
 

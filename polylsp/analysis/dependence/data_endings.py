@@ -32,6 +32,7 @@ from polylsp.ir.program import (
     Integer,
     Jump,
     Loop,
+    Order,
     Place,
     Read,
     Select,
@@ -90,12 +91,23 @@ def repeated_calls(loop: Loop) -> Iterator[tuple[Call, str]]:
     """The calls under conditions that some inputs satisfy in any two iterations, with these in words: each is
     about data, fixed while the loop runs, or keeps a counter from one value. Loops inside run at least
     once."""
+    for statement, when in _repeated(loop):
+        yield from ((call, when) for call in evaluated_calls(statement))
+
+
+def repeated_orders(loop: Loop) -> Iterator[tuple[Unsupported, Order, str]]:
+    """The statements with an order of their runs under such conditions, with these in words."""
+    for statement, when in _repeated(loop):
+        if isinstance(statement, Unsupported) and statement.order is not None:
+            yield statement, statement.order, when
+
+
+def _repeated(loop: Loop) -> Iterator[tuple[Statement, str]]:
     decisions = _Decisions(loop)
     for statement, ways in _in_branches(loop.body, ()):
         if ways and decisions.repeats(ways):
             words = (f"`{spell(w.condition)}`" if w.leaves else f"not `{spell(w.condition)}`" for w in ways)
-            when = " and ".join(dict.fromkeys(words))
-            yield from ((call, when) for call in evaluated_calls(statement))
+            yield statement, " and ".join(dict.fromkeys(words))
 
 
 def _in_branches(block: Block, ways: tuple[_Way, ...]) -> Iterator[tuple[Statement, tuple[_Way, ...]]]:
@@ -248,7 +260,14 @@ class _Decisions:
         return differs and all(map(self._is_counter, names))
 
     def _is_counter(self, name: str) -> bool:
-        """True if a variable goes on by a constant in each iteration, and changes in no other way."""
+        """True if a variable goes on by a constant in each iteration, and changes in no other way, or does so
+        in a loop inside."""
+        inner = (s for s in self.order if isinstance(s, Loop) and not s.post_test)
+        for each in inner:
+            steps = [s for s in walk(each.step) if isinstance(s, Assign) and s.target.variable.name == name]
+            inside = [s for s in walk(each.body) if isinstance(s, Assign) and s.target.variable.name == name]
+            if steps and not inside:
+                return all(_step_sign(step) for step in steps)
         values = [s for s in self.order if isinstance(s, Assign) and s.target.variable.name == name]
         return bool(values) and all(id(each) in self.sure and _step_sign(each) for each in values)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from polylsp.analysis.dependence.data_endings import ending, repeated_calls
+from polylsp.analysis.dependence.data_endings import ending, repeated_calls, repeated_orders
 from polylsp.analysis.dependence.scalars import recurrences
 from polylsp.analysis.scop.call_effects import is_known
 from polylsp.analysis.scop.paths import sets_pointers
@@ -34,6 +34,7 @@ from polylsp.ir.program import (
     Pointer,
     Read,
     Rejection,
+    Site,
     Statement,
     Unsupported,
     Variable,
@@ -237,6 +238,11 @@ def _by_branches(loop: Loop, calls: Calls, only_reports: bool) -> Sequential | N
     """The verdict of a loop with calls that keep their order, under conditions that inputs satisfy in any two
     iterations; not with output, whose branches may be presumed not to be taken, unless all of the loop is in
     these."""
+    for statement, order, when in repeated_orders(loop):
+        if order.chosen and _keeps(order, loop):
+            reason = f"where {when}, {order.chosen}"
+            end = AccessPoint("", reason, "write", statement.site)
+            return _carried_by(loop, end, end, reason, order.kind)
     within = effects(loop)
     for call, when in repeated_calls(loop):
         presumable = effect_of(call.function) == "output" and not only_reports
@@ -248,10 +254,28 @@ def _by_branches(loop: Loop, calls: Calls, only_reports: bool) -> Sequential | N
 
 def _keeps(order: Order, loop: Loop) -> bool:
     """True if the iterations of a loop share the object that an order is about, and differ for it."""
-    if any(loop.site.first <= site.first <= loop.site.last for site in order.renewed):
+    if _has_any(loop, order.renewed):
         return False
     changed = effects(loop).scalars
-    return order.values is None or any(each.name in changed for each in order.values)
+    differs = order.values is None or any(
+        each.name in changed and not _is_reset(each, loop) for each in order.values
+    )
+    return differs or _has_any(loop, order.varying)
+
+
+def _is_reset(variable: Variable, loop: Loop) -> bool:
+    """True if all that a loop does with a variable is to set it to one constant."""
+    values = [
+        None if s.operator is not None or s.target.steps else stripped(s.value)
+        for s in walk(loop)
+        if isinstance(s, Assign) and s.target.variable == variable
+    ]
+    return len(values) == 1 and isinstance(values[0], Constant)
+
+
+def _has_any(loop: Loop, sites: tuple[Site, ...]) -> bool:
+    """True if one of some sites is a part of a loop."""
+    return any(loop.site.first <= site.first <= loop.site.last for site in sites)
 
 
 def _reason(call: Call, calls: Calls) -> str:

@@ -434,7 +434,7 @@ def _loops_over(body: Body, name: str) -> Iterator[ast.For]:
     for loop in (node for one in body for node in ast.walk(one)):
         if isinstance(loop, ast.For) and any(_names(loop.iter, name)):
             counts = isinstance(loop.iter, ast.Call) and isinstance(loop.iter.func, ast.Name)
-            if not (counts and loop.iter.func.id in ("range", "prange")):  # type: ignore[attr-defined]
+            if not (counts and loop.iter.func.id in ("range", "xrange", "prange")):  # type: ignore[attr-defined]
                 yield loop
 
 

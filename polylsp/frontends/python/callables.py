@@ -32,6 +32,7 @@ from polylsp.frontends.python.kinds import (
 from polylsp.frontends.python.names import Callable, ClassOf, Declaration, Declarations, Parameter
 from polylsp.frontends.python.syntax import Known, body_of, read
 from polylsp.frontends.python.usage import kinds_by_use, own_nodes
+from polylsp.frontends.python.value_flow import Flat, advanced, with_state
 from polylsp.ir.program import Rejection
 
 # --------------------------------------------------------------------------------------------------
@@ -203,7 +204,9 @@ def _callable(item: Item, known: Known) -> Callable:
     own = _own(node) if item.owner else []
     uses, binds = (n.attr for n in own), (n.attr for n in own if not isinstance(n.ctx, ast.Load))
     distinct = (tuple(dict.fromkeys(names)) for names in (uses, binds))
-    return Callable(name, parameters, result, _problem(node), *distinct)
+    found = Callable(name, parameters, result, _problem(node), *distinct)
+    is_plain = item.owner and isinstance(node, ast.FunctionDef) and not node.decorator_list
+    return with_state(found, node) if is_plain and node.args.args else found
 
 
 def _own(node: Definition) -> list[ast.Attribute]:
@@ -290,7 +293,9 @@ def with_methods(
             below = derived.get(each.name, {})
             methods = {_last(m.name): m for m in inherited.values()}
             methods |= {name: _checked(m, declared, below) for name, m in own[each.name].items()}
-            found[each.name] = _one(replace(declared, methods=tuple(_closed(methods, declared))))
+            told = {name for name, _ in declared.fields}
+            closed = advanced({_last(m.name): m for m in _closed(methods, declared)}, told)
+            found[each.name] = _one(replace(declared, methods=tuple(closed)))
     return found
 
 
@@ -326,6 +331,7 @@ def _checked(method: Callable, owner: ClassOf, below: Mapping[str, dict[str, Cal
         return method
     other = next((name for name, methods in below.items() if _last(method.name) in methods), "")
     if other:
+        method = replace(method, advances=(), runs=())
         return replace(method, problem=f"`{other}` has a `{_last(method.name)}` of its own")
     first = method.parameters[0].kind if method.parameters else None
     if first != Instance(owner.name):
@@ -460,25 +466,12 @@ def _used(definitions: list[ast.FunctionDef], declarations: dict[str, Declaratio
     """Kinds of attributes by their use in the methods of a class."""
     body: list[ast.stmt] = []
     for node in definitions:
-        flat = _Flat(node.args.args[0].arg if node.args.args else "")
+        flat = Flat(node.args.args[0].arg if node.args.args else "")
         body += [flat.visit(statement) for statement in node.body]
     spelled = {n.id for n in own_nodes(body) if isinstance(n, ast.Name) and n.id.startswith("self.")}
     return {
         name.removeprefix("self."): kind for name, kind in kinds_by_use(body, spelled, declarations).items()
     }
-
-
-class _Flat(ast.NodeTransformer):
-    """Renames attributes of a method's object to names (`self.u`)."""
-
-    def __init__(self, own: str):
-        self.own = own
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """Rename an attribute of the object."""
-        if isinstance(node.value, ast.Name) and node.value.id == self.own:
-            return ast.copy_location(ast.Name(f"self.{node.attr}", node.ctx), node)
-        return self.generic_visit(node)
 
 
 def _classes_settled(every: dict[str, Kind], used: dict[str, Kind]) -> Iterator[tuple[str, Kind]]:

@@ -6,7 +6,6 @@ A method receives the object's arrays as additional arguments. Other calls are r
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -36,9 +35,9 @@ from polylsp.frontends.python.lowering_scope import (
     refuse,
 )
 from polylsp.frontends.python.names import Callable, ClassOf, Parameter
-from polylsp.frontends.python.places import array_type, base_of, named_in, not_a_number, place_of
+from polylsp.frontends.python.places import array_type, base_of, not_a_number, place_of
 from polylsp.frontends.python.usage import subscripted
-from polylsp.ir.library import Ordered, python_call_obstacle, python_order_of
+from polylsp.ir.library import python_call_obstacle
 from polylsp.ir.program import (
     AddressOf,
     Call,
@@ -47,12 +46,10 @@ from polylsp.ir.program import (
     Index,
     Integer,
     Invariant,
-    Order,
     OtherType,
     Place,
     Pointer,
     Read,
-    Site,
 )
 from polylsp.ir.program import Array as ArrayType
 
@@ -368,144 +365,3 @@ def _pure(context: Context, node: ast.Call, name: str, fx: Effects) -> Expr:
     if name in ("abs", "absolute") and arguments and isinstance(arguments[0].type, Integer):
         return Call("abs", arguments, True, INT, site)
     return Call(name, arguments, True, INT if result == BOOL else result, site)
-
-
-# --------------------------------------------------------------------------------------------------
-# Order of statements that are not modelled: they print, draw random numbers, add to a list of the function,
-# or compute a value from the one that they computed before.
-# --------------------------------------------------------------------------------------------------
-
-
-_CHOOSING = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.comprehension, ast.NamedExpr)
-_GROWING = frozenset(("append", "extend", "appendleft"))
-
-
-def order_of(context: Context, node: ast.stmt) -> Order | None:
-    """Order of the runs of a simple statement, by the first of its calls that has one and surely runs, or by
-    the first of its names that gets a value computed from its own."""
-    inside = list(ast.walk(node))
-    if any(isinstance(one, _CHOOSING) for one in inside):
-        return None
-    calls = (_order_of_call(context, one) for one in inside if isinstance(one, ast.Call))
-    found = next((one for one in calls if one is not None), None)
-    match node:
-        case ast.Assign(targets=[target], value=value) if found is None:
-            steps = (_order_of_name(context, *pair) for pair in _bindings(target, value))
-            return next((one for one in steps if one is not None), None)
-        case _:
-            return found
-
-
-def _bindings(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.Name, ast.expr]]:
-    """The names that an assignment binds, each with what it is computed of."""
-    match target, value:
-        case ast.Name(), _:
-            yield target, value
-        case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
-            for one, of in zip(targets, values, strict=True):
-                yield from _bindings(one, of)
-        case ast.Tuple(elts=targets), _:
-            yield from ((one, value) for one in targets if isinstance(one, ast.Name))
-        case _:
-            return
-
-
-def _order_of_call(context: Context, node: ast.Call) -> Order | None:
-    path, text = context.path(node.func), context.text(node.func)
-    known = python_call_obstacle(path, text)
-    if known is None:
-        return None
-    reason = f"{known.reason}; {known.advice}" if known.advice else known.reason
-    match node.func:
-        case ast.Attribute(value=ast.Name(id=name), attr=method) if not path and method in _GROWING:
-            renewed = _lists(context, name)
-            return Order(reason, renewed, named_in(context, *node.args)) if renewed else None
-        case ast.Name(id="print") if not context.kinds.declarations.get("print"):
-            order = Ordered(prints=True)
-        case _:
-            order = python_order_of(path)
-    if order is None:
-        return None
-    return Order(reason, (), named_in(context, *node.args) if order.prints else None)
-
-
-_UNCHANGING = frozenset(
-    "array asarray asanyarray ascontiguousarray atleast_1d atleast_2d copy float int list tuple str abs "  # noqa: SIM905
-    "round astype ravel flatten reshape squeeze sorted zeros_like empty_like ones_like full_like len shape "
-    "size ndim dtype T".split()
-)
-"""Functions and attributes that give the same when they are applied again, or do not depend on elements."""
-_IN_ANY_ORDER = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.BitAnd, ast.BitOr, ast.BitXor)
-_EXTREMES = frozenset(("max", "min", "maximum", "minimum", "fmax", "fmin", "logical_and", "logical_or"))
-
-
-def _order_of_name(context: Context, target: ast.Name, value: ast.expr) -> Order | None:
-    """Order of the runs of an assignment that computes a value from the one that it gave its name before,
-    where this is no sum or other operation that may be done in another order."""
-    name = target.id
-    if name not in context.kinds.local or name in context.captured or not _depends(value, name):
-        return None
-    nodes = ast.walk(context.parsed.tree)
-    bound = (n for n in nodes if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load))
-    others = tuple(context.site(one) for one in bound if one is not target)
-    return Order(f"`{name}` is computed from its value of the iteration before", others, kind="flow")
-
-
-def _depends(value: ast.expr, name: str) -> bool:
-    """True if a value depends on that of a name otherwise than as a term, a factor or an extreme."""
-    match value:
-        case ast.Name() | ast.Constant():
-            return False
-        case ast.UnaryOp(operand=inner):
-            return _depends(inner, name)
-        case ast.BinOp(left=left, op=operation, right=right) if isinstance(operation, _IN_ANY_ORDER):
-            return _depends(left, name) or _depends(right, name)
-        case ast.Call(func=ast.Attribute(attr=called) | ast.Name(id=called), args=arguments) if (
-            called in _EXTREMES
-        ):
-            return any(_depends(one, name) for one in arguments)
-        case _:
-            return _reads(value, name)
-
-
-def _reads(node: ast.AST, name: str) -> bool:
-    """True if an expression reads a name for more than what is the same each time."""
-    match node:
-        case ast.Attribute(attr=attribute) if attribute in _UNCHANGING:
-            return False
-        case ast.Call(func=ast.Attribute(attr=called) | ast.Name(id=called)) if called in _UNCHANGING:
-            return False
-        case ast.Name(id=own):
-            return own == name
-        case _:
-            return any(_reads(one, name) for one in ast.iter_child_nodes(node))
-
-
-def _lists(context: Context, name: str) -> tuple[Site, ...]:
-    """Sites where the function binds a name, if each binds it to a new list; none otherwise."""
-    if name not in context.kinds.local or name in context.captured:
-        return ()
-    nodes = list(ast.walk(context.parsed.tree))
-    bound = [n for n in nodes if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)]
-    given = [n.arg for n in nodes if isinstance(n, ast.arg)]
-    made = [
-        target
-        for n in nodes
-        if isinstance(n, (ast.Assign, ast.AnnAssign)) and _is_new_list(n.value)
-        for target in (n.targets if isinstance(n, ast.Assign) else [n.target])
-    ]
-    if name in given or not all(any(one is target for target in made) for one in bound):
-        return ()
-    return tuple(map(context.site, bound))
-
-
-def _is_new_list(node: ast.expr | None) -> bool:
-    match node:
-        case ast.List() | ast.ListComp():
-            return True
-        case ast.BinOp(left=ast.List(), op=ast.Mult()):
-            return True
-        case ast.Call(func=ast.Name(id="list" | "deque")):
-            return True
-        case _:
-            return False

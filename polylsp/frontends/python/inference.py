@@ -33,7 +33,7 @@ from polylsp.frontends.python.kinds import (
 from polylsp.frontends.python.lists import kind_of_list, kind_stored, plain_lists, stored_to
 from polylsp.frontends.python.names import ClassOf, Declarations, Imported, Value, path_of
 from polylsp.frontends.python.numpy_functions import called
-from polylsp.frontends.python.usage import kinds_by_use, own_nodes, range_bounds
+from polylsp.frontends.python.usage import RANGES, kinds_by_use, own_nodes, range_bounds
 from polylsp.ir.program import Floating
 
 # --------------------------------------------------------------------------------------------------
@@ -374,7 +374,7 @@ def iterated(node: ast.expr, kinds: Kinds) -> Kind | None:
     """Kind of the value that a loop over an expression yields in each round."""
     if isinstance(node, ast.Call):
         path = path_of(node.func, kinds.declarations)
-        if path in ("range", "prange", "numba.prange"):
+        if path in RANGES:
             return WHOLE
         if numpy_functions.numpy_name(path) == "ndindex":
             count = _ndindex_rank(node, kinds)

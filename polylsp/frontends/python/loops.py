@@ -10,7 +10,6 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from polylsp.frontends.python.calls import order_of
 from polylsp.frontends.python.iterables import Counted, Given, counted_by
 from polylsp.frontends.python.kinds import INT, UNKNOWN, Array, Instance, Number, Other
 from polylsp.frontends.python.live_ranges import spelled
@@ -26,6 +25,7 @@ from polylsp.frontends.python.lowering_scope import (
 )
 from polylsp.frontends.python.places import named_in, scalar, stored
 from polylsp.frontends.python.scalar_expressions import condition, value
+from polylsp.frontends.python.statement_orders import order_of, order_of_choice, order_of_test
 from polylsp.frontends.python.usage import RANGES, own_nodes
 from polylsp.frontends.python.variables import assign, assign_in_place, bound_names, evaluate
 from polylsp.ir.program import (
@@ -125,7 +125,22 @@ def refused(context: Context, node: ast.stmt, rejection: Rejection) -> list[Stat
     simple = isinstance(node, (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Assert))
     order = order_of(context, node) if simple else None
     reads = named_in(context, node)
-    return [Unsupported(rejection, site, loops, reads, False, simple, order), *renewed(context, node)]
+    completes = simple or _goes_on(node)
+    return [Unsupported(rejection, site, loops, reads, False, completes, order), *renewed(context, node)]
+
+
+def _goes_on(node: ast.stmt) -> bool:
+    """True if control goes on behind a statement with others inside, unless it leaves the function."""
+    inside = list(own_nodes([node]))
+    if any(isinstance(one, (ast.Break, ast.Continue, ast.Return)) for one in inside):
+        return False
+    match node:
+        case ast.If(body=body, orelse=otherwise):
+            return not (otherwise and any(isinstance(one, ast.Raise) for one in (*body, *otherwise)))
+        case ast.With(body=body) | ast.Try(body=body):
+            return not any(isinstance(one, ast.Raise) for one in body)
+        case _:
+            return False
 
 
 def _inner(context: Context, node: ast.stmt) -> Iterator[Loop]:
@@ -184,7 +199,9 @@ def _if(context: Context, node: ast.If) -> list[Statement]:
     if fx.rejections:
         loops = tuple(loops_in((then, otherwise)))
         reads = named_in(context, node)
-        return [Unsupported(fx.rejections[0], site, loops, reads), *renewed(context, node)]
+        order = order_of_choice(context, node)
+        blocked = Unsupported(fx.rejections[0], site, loops, reads, completes=_goes_on(node), order=order)
+        return [blocked, *renewed(context, node)]
     if isinstance(test, Constant) and not any(loops_in((otherwise if test.value else then,))):
         return [*fx.statements, then if test.value else otherwise]
     return [*fx.statements, If(test, then, otherwise, site)]
@@ -251,7 +268,9 @@ def while_loop(context: Context, node: ast.While) -> list[Statement]:
     context.depth -= 1
     prologue = Block(tuple(fx.statements))
     if fx.rejections:
-        blocked = Unsupported(fx.rejections[0], header(context, node), (), named_in(context, node.test))
+        reads = named_in(context, node.test)
+        order = order_of_test(context, node)
+        blocked = Unsupported(fx.rejections[0], header(context, node), (), reads, completes=True, order=order)
         prologue, test = Block((blocked,)), None
     name = _counter_name(test, prologue, body)
     ordinal = context.ordinals[id(node)]
@@ -328,7 +347,9 @@ def _blocked(context: Context, node: ast.For, rejection: Rejection) -> list[Stat
     reads = named_in(context, node.iter)
     if not _concerns_arrays(context, node):
         rejection = replace(rejection, code="generic-iterable", advice="")
-    prologue = Block((Unsupported(rejection, header(context, node), (), reads),))
+        body = body if any(_holds_numbers(context, one) for one in ast.walk(node)) else _block_of(body)
+    repeats = not isinstance(node.iter, (ast.List, ast.Tuple, ast.Set)) or len(node.iter.elts) > 1
+    prologue = Block((Unsupported(rejection, header(context, node), (), reads, completes=repeats),))
     place = (header(context, node), context.site(node))
     whole_body = Block((*renewed(context, node.target), *body.statements))
     ordinal = context.ordinals[id(node)]
@@ -350,18 +371,27 @@ def _is_numeric(context: Context, node: ast.AST) -> bool:
     """True for what may be an array or hold one, for an element of anything but a string or a dictionary, for
     a list that grows, and for a function of numbers."""
     match node:
+        case ast.Attribute(attr="append" | "extend"):
+            return True
+        case ast.Name(id=name) if name in context.kinds.local and context.kind(node) in (None, UNKNOWN):
+            return True
+        case ast.Name() | ast.Attribute() if isinstance(context.kind(node), Instance):
+            return True
+        case _:
+            return _holds_numbers(context, node)
+
+
+def _holds_numbers(context: Context, node: ast.AST) -> bool:
+    """True for an array, for an element of anything but a string or a dictionary, and for a function of
+    numbers."""
+    match node:
         case ast.Subscript(value=base, slice=subscript):
             kind = context.kind(base)
             texts = isinstance(kind, Other) and kind.what in _TEXTS
             named = isinstance(subscript, ast.Constant) and isinstance(subscript.value, str)
             return not texts and not named
-        case ast.Attribute(attr="append" | "extend"):
-            return True
-        case ast.Name(id=name) if name in context.kinds.local and context.kind(node) in (None, UNKNOWN):
-            return True
         case ast.Name() | ast.Attribute():
-            is_object = isinstance(context.kind(node), (Array, Instance))
-            return is_object or context.path(node).startswith(_NUMERIC)
+            return isinstance(context.kind(node), Array) or context.path(node).startswith(_NUMERIC)
         case _:
             return False
 

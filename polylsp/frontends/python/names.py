@@ -32,7 +32,9 @@ class Callable:
     """A function of the file. `result` is the kind of its result; `problem` says why calls of it are not
     followed, or is empty. `uses` are the attributes of its object that a method names, of which those that
     hold arrays are parameters of it too, and `binds` those that it binds. `keeps` are the parameters whose
-    arrays may have another name when it has returned."""
+    arrays may have another name when it has returned. Each call surely `advances` attributes to other values
+    computed from their own, and surely calls the methods that it `runs`; it may bind those that it `resets`
+    to values of another origin, and may call the methods `reached`, on the same object."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -41,6 +43,10 @@ class Callable:
     uses: tuple[str, ...] = ()
     binds: tuple[str, ...] = ()
     keeps: tuple[str, ...] = ()
+    advances: tuple[str, ...] = ()
+    resets: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
+    reached: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +84,8 @@ class ClassOf:
 Declaration = Union[Imported, Callable, Value, ClassOf]
 Declarations = Mapping[str, Declaration]
 
-_ROOTS = {"np": "numpy", "nb": "numba", "jnp": "jax.numpy"}
-"""Modules that people import by these names; a notebook's cell or a snippet may leave the import out."""
+_ROOTS = {"np": "numpy", "nb": "numba", "jnp": "jax.numpy", "shape": "numpy.shape"}
+"""Modules and functions that people import by these names; a cell or a snippet may leave the import out."""
 
 
 def path_of(node: ast.expr, declarations: Declarations) -> str:

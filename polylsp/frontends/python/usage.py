@@ -598,7 +598,7 @@ def _elements(node: ast.expr) -> Iterator[str]:
             yield base.id
 
 
-RANGES = ("range", "prange", "numba.prange")
+RANGES = ("range", "xrange", "prange", "numba.prange")
 
 
 def _counts(path: str) -> bool:

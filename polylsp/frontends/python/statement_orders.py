@@ -1,0 +1,420 @@
+"""Order of the runs of Python statements that are not modelled: they print, draw random numbers, add to a
+list or a text of the function, take from a list, or compute a value from the one that they computed before.
+
+Each run goes on from what the one before left, so that a loop around surely keeps its iterations in order.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import TypeGuard
+
+from polylsp.frontends.python.kinds import Instance
+from polylsp.frontends.python.lowering_scope import Context
+from polylsp.frontends.python.names import ClassOf
+from polylsp.frontends.python.places import named_in
+from polylsp.frontends.python.usage import own_nodes
+from polylsp.frontends.python.value_flow import Iteration
+from polylsp.ir.library import Ordered, python_call_obstacle, python_order_of
+from polylsp.ir.program import Order, Site
+
+_CHOOSING = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.comprehension, ast.NamedExpr)
+_GROWING = frozenset(("append", "extend", "appendleft"))
+_TAKING = frozenset(("pop", "popleft"))
+_CLEARING = frozenset(("clear",))
+_SHORTENING = _TAKING | _CLEARING | {"remove"}
+
+
+def order_of(context: Context, node: ast.stmt) -> Order | None:
+    """Order of the runs of a simple statement, by the first of its calls that has one and surely runs, or by
+    the first of its names that gets a value computed from its own."""
+    found = _order_of_sum(context, node) if isinstance(node, ast.AugAssign) else None
+    found = found or _order_of_calls(context, node)
+    if found is not None or not isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+        return found
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    names = [one for target in targets for one in _names_in(target)]
+    return next(
+        (one for one in (_order_of_name(context, name, node) for name in names) if one is not None), None
+    )
+
+
+def _names_in(target: ast.expr) -> list[ast.Name]:
+    """The names that a target of an assignment binds."""
+    parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+    return [one for one in parts if isinstance(one, ast.Name)]
+
+
+def _chooses(node: ast.AST) -> bool:
+    """True if parts of a statement run only sometimes, or for each of several values."""
+    return any(isinstance(one, _CHOOSING) for one in ast.walk(node))
+
+
+def _order_of_calls(context: Context, node: ast.stmt) -> Order | None:
+    """Order by a call; only the outermost one surely runs where parts of the statement are chosen."""
+    outermost = [node.value] if isinstance(node, (ast.Expr, ast.Assign)) else []
+    calls = (one for one in (outermost if _chooses(node) else ast.walk(node)) if isinstance(one, ast.Call))
+    orders = (_order_of_call(context, one, node) for one in calls)
+    return next((one for one in orders if one is not None), None)
+
+
+def _order_of_call(context: Context, node: ast.Call, statement: ast.stmt) -> Order | None:
+    path, text = context.path(node.func), context.text(node.func)
+    known = python_call_obstacle(path, text)
+    if known is None:
+        return _order_of_method(context, node)
+    reason = f"{known.reason}; {known.advice}" if known.advice else known.reason
+    is_dropped = isinstance(statement, ast.Expr) and statement.value is node
+    match node.func:
+        case ast.Attribute(value=ast.Name(id=name), attr=method) if not path and method in _GROWING:
+            renewed = _lists(context, name)
+            if renewed is None:
+                return None
+            # A list that an iteration shortens may be what it was before.
+            renewed += tuple(_shortening(context, name))
+            chosen = f"`{name}` gets its next element: a compaction; select the elements by a mask instead"
+            return replace(_of_values(context, node.args, reason, renewed), chosen=chosen)
+        case ast.Attribute(value=ast.Name(id=name), attr=method) if not path and method in _TAKING:
+            # Elements that nothing uses may go in any order.
+            renewed = _lists(context, name) if not is_dropped else None
+            if renewed is None:
+                return None
+            # What an iteration has added itself before comes from no other one.
+            here = context.site(node).first
+            added = (one for one in _methods_called(context, name, _GROWING) if one.first < here)
+            return Order(reason, (*renewed, *added, *_shortening(context, name, _CLEARING)), kind="flow")
+        case ast.Name(id="print") if not context.kinds.declarations.get("print"):
+            order = Ordered(prints=True)
+        case _:
+            order = python_order_of(path)
+    if order is None:
+        return None
+    return _of_values(context, node.args, reason, ()) if order.prints else Order(reason)
+
+
+def _order_of_method(context: Context, node: ast.Call) -> Order | None:
+    """Order of the calls of a method of an object of the function's own, or the one that it is given, which
+    goes on from an attribute that the call before left; not where other code may bind the attribute anew."""
+    match node.func:
+        case ast.Attribute(value=ast.Name(id=own), attr=called):
+            kind = context.kinds.of_name(own)
+        case _:
+            return None
+    declared = context.kinds.declarations.get(kind.name) if isinstance(kind, Instance) else None
+    method = declared.method(called) if isinstance(declared, ClassOf) else None
+    if not isinstance(declared, ClassOf) or method is None or own in context.captured:
+        return None
+    renewed = {name: tuple(_renewing(context, own, declared, name)) for name in method.advances}
+    if not renewed:
+        return None
+    name = min(renewed, key=lambda each: (len(renewed[each]), each))
+    reason = f"`{own}.{called}` goes on from the `{own}.{name}` that the call before left"
+    return Order(reason, renewed[name], kind="flow")
+
+
+def _renewing(context: Context, own: str, declared: ClassOf, attribute: str) -> Iterator[Site]:
+    """Sites where a function may bind an attribute of an object, or the object's name, to something else: by
+    their names, by a method that does, or by code that is given the object."""
+    fields = {name for name, _ in declared.fields}
+    for node in ast.walk(context.parsed.tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) if name in (own, f"{own}.{attribute}"):
+                yield context.site(node)
+            case ast.Attribute(attr=name, ctx=ast.Store()) if name == attribute:
+                yield context.site(node)
+            case ast.Subscript(value=of, ctx=ast.Store()) if _is_attribute(of, own, attribute):
+                yield context.site(node)
+            case ast.Expr(value=ast.Call() as call) if any(
+                _is_attribute(of, own, attribute) for of in ast.walk(call)
+            ):
+                if context.path(call.func) != "print":
+                    yield context.site(node)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=of), attr=called)) if of == own:
+                method = declared.method(called)
+                if attribute in method.resets if method is not None else called not in fields:
+                    yield context.site(node)
+            case _:
+                pass
+        if isinstance(node, ast.Call) and any(
+            isinstance(one, ast.Name) and one.id == own
+            for one in (*node.args, *(keyword.value for keyword in node.keywords))
+        ):
+            yield context.site(node)
+
+
+def _is_attribute(node: ast.AST, own: str, attribute: str) -> bool:
+    """True for an attribute of an object, which has a name of its own where it is followed."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=of), attr=name):
+            return of == own and name == attribute
+        case ast.Name(id=name):
+            return name == f"{own}.{attribute}"
+        case _:
+            return False
+
+
+def _of_values(
+    context: Context, values: Sequence[ast.expr], reason: str, renewed: tuple[Site, ...], flows: bool = False
+) -> Order:
+    """Order of statements that add values to what those before left, which counts where they differ."""
+    bound = {n.id for one in values for n in ast.walk(one) if _is_stored(n)}
+    names = {n.id for one in values for n in ast.walk(one) if isinstance(n, ast.Name)} - bound
+    varying = tuple(site for name in sorted(names) for site in _varying(context, name))
+    kind = "flow" if flows else "output"
+    return Order(reason, renewed, named_in(context, *values), varying, reason if flows else "", kind)
+
+
+def _varying(context: Context, name: str) -> Iterator[Site]:
+    """Sites that bind a name that is not modelled to a value which may be another one each time."""
+    if name not in context.kinds.local or name in context.captured:
+        return
+    for node in ast.walk(context.parsed.tree):
+        match node:
+            case ast.Assign(targets=targets, value=value) if not isinstance(value, ast.Constant):
+                stored = (n for target in targets for n in ast.walk(target))
+            case ast.AugAssign(target=target) | ast.For(target=target):
+                stored = ast.walk(target)
+            case _:
+                continue
+        yield from (context.site(n) for n in stored if _is_stored(n) and n.id == name)
+
+
+def _is_stored(node: ast.AST) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+
+
+def _order_of_sum(context: Context, node: ast.AugAssign) -> Order | None:
+    """Order of statements that add to a text or a list."""
+    if not isinstance(node.target, ast.Name) or not isinstance(node.op, ast.Add):
+        return None
+    name = node.target.id
+    of_texts = _is_text(context, node.value)
+    renewed = _bound_to(context, name, lambda one: of_texts or _is_text(context, one))
+    if renewed is not None:
+        reason = f"`{name}` is a text that each iteration adds to; collect the parts and join them"
+        return _of_values(context, [node.value], reason, renewed, flows=True)
+    renewed = _lists(context, name)
+    if renewed is None:
+        return None
+    reason = f"`{name}` is a list that each iteration adds to; fill an array by index"
+    return _of_values(context, [node.value], reason, renewed, flows=True)
+
+
+def _is_text(context: Context, node: ast.expr | None) -> bool:
+    """True if an expression certainly gives a string."""
+    match node:
+        case ast.JoinedStr() | ast.Constant(value=str()):
+            return True
+        case ast.IfExp(body=one, orelse=other):
+            return _is_text(context, one) and _is_text(context, other)
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _is_text(context, left) or _is_text(context, right)
+        case ast.BinOp(left=left, op=ast.Mod()):
+            return _is_text(context, left)
+        case ast.Call(func=ast.Name(id="str")):
+            return not context.kinds.declarations.get("str")
+        case ast.Call(func=ast.Attribute(value=of, attr="join" | "format")):
+            return _is_text(context, of)
+        case _:
+            return False
+
+
+def order_of_choice(context: Context, node: ast.If) -> Order | None:
+    """Order of the runs of an `if` that is not modelled, each branch of which adds to one text or list."""
+    orders = list(_growing_in(context, [node]))
+    tests = [one.test for one in ast.walk(node) if isinstance(one, ast.If)]
+    by_tests = _of_values(context, tests, "", ())
+    return next((_by_either(one, by_tests) for one in orders), None)
+
+
+def _by_either(one: Order, other: Order) -> Order:
+    """An order that counts where the values of another one differ, too."""
+    values = (one.values or frozenset()) | (other.values or frozenset())
+    return replace(one, values=values, varying=(*one.varying, *other.varying))
+
+
+def _growing_in(context: Context, body: Sequence[ast.stmt]) -> Iterator[Order]:
+    """Orders of the statements of a body that surely add to a list or a text, one for each of these that all
+    branches of a choice add to."""
+    for statement in body:
+        match statement:
+            case ast.Expr() | ast.AugAssign():
+                found = order_of(context, statement)
+                if found is not None and found.chosen:
+                    yield found
+            case ast.If(body=then, orelse=otherwise) if otherwise:
+                others = {one.chosen for one in _growing_in(context, otherwise)}
+                yield from (one for one in _growing_in(context, then) if one.chosen in others)
+            case _:
+                pass
+        if any(isinstance(n, (ast.Break, ast.Continue, ast.Return, ast.Raise)) for n in ast.walk(statement)):
+            return
+
+
+def order_of_test(context: Context, node: ast.While) -> Order | None:
+    """Order of the iterations of a `while` loop whose test is not modelled: each decides whether there is
+    another one, by a value that it computes from data, or by what it leaves in memory where nothing else ends
+    the loop. A test of a counter alone decides nothing."""
+    test = context.text(node.test)
+    reason = f"each iteration decides by `{test}` whether the loop goes on"
+    if _deciding(node):
+        return Order(reason, kind="flow")
+    inside = list(own_nodes(node.body))
+    bound = {n.id for n in inside if _is_stored(n)}
+    counted = _counted_in(inside)
+    named = {n.id for n in ast.walk(node.test) if isinstance(n, ast.Name)}
+    leaves = any(isinstance(n, (ast.Break, ast.Return, ast.Raise, ast.Yield)) for n in inside)
+    paths = {context.text(n) for n in ast.walk(node.test) if isinstance(n, (ast.Attribute, ast.Subscript))}
+    if leaves or not paths or named & bound or paths & counted:
+        return None
+    return Order(reason, kind="flow")
+
+
+def _deciding(node: ast.While) -> set[str]:
+    """Names that each iteration surely computes from data, and that decide without any counter whether there
+    is another one."""
+    counted = _counted_in(list(own_nodes(node.body)))
+    computed = {name for statement in node.body for name in _from_data(statement)} - counted
+    parts = node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
+    named = [{n.id for n in ast.walk(part) if isinstance(n, ast.Name)} for part in parts]
+    return {name for names in named if not names & counted for name in names & computed}
+
+
+def _counted_in(nodes: Sequence[ast.AST]) -> set[str]:
+    """Spellings of what code updates by arithmetic, as a counter is."""
+    found = {ast.unparse(n.target) for n in nodes if isinstance(n, ast.AugAssign)}
+    sums = (n for n in nodes if isinstance(n, ast.Assign) and isinstance(n.value, ast.BinOp))
+    return found | {ast.unparse(n.targets[0]) for n in sums}
+
+
+def _from_data(statement: ast.stmt) -> Iterator[str]:
+    """Names that an assignment binds to what a call gives, or to an element or an attribute."""
+    match statement:
+        case ast.Assign(targets=[target], value=ast.Call() | ast.Attribute() | ast.Subscript()):
+            yield from (one.id for one in _names_in(target))
+        case _:
+            return
+
+
+def _order_of_name(context: Context, target: ast.Name, statement: ast.stmt) -> Order | None:
+    """Order of the runs of an assignment in a loop in which the value of its name is computed from the one of
+    the iteration before, where this is no sum or other operation that may be done in another order."""
+    name = target.id
+    if name not in context.kinds.local or name in context.captured:
+        return None
+    nodes = list(ast.walk(context.parsed.tree))
+    around = [
+        n for n in nodes if isinstance(n, (ast.For, ast.While)) and any(s is statement for s in ast.walk(n))
+    ]
+    if not around:
+        return None
+    loop = around[-1]
+
+    def is_own(each: str) -> bool:
+        return each in context.kinds.local and each not in context.captured
+
+    def changes(function: ast.expr) -> bool:
+        path = context.path(function)
+        grows = isinstance(function, ast.Attribute) and function.attr in _GROWING
+        return not (grows or path == "print" or path.startswith("matplotlib.pyplot."))
+
+    inside = {id(n) for n in ast.walk(loop)}
+    others = tuple(context.site(n) for n in nodes if id(n) not in inside and _gives(n, name, changes))
+    if isinstance(loop, ast.While) and name in _deciding(loop) and any(one is statement for one in loop.body):
+        order = order_of_test(context, loop)
+        return replace(order, renewed=others) if order is not None else None
+    targets = [loop.target] if isinstance(loop, ast.For) else []
+    if name not in Iteration(is_own, changes).carries(loop.body, *targets):
+        return None
+    return Order(f"`{name}` is computed from its value of the iteration before", others, kind="flow")
+
+
+def _gives(node: ast.AST, name: str, changes: Callable[[ast.expr], bool]) -> TypeGuard[ast.expr | ast.stmt]:
+    """True for code that may give a name, or the elements of its array, another value."""
+    match node:
+        case ast.Name(id=own, ctx=ast.Store() | ast.Del()):
+            return own == name
+        case ast.Subscript(value=ast.Name(id=own), ctx=ast.Store()):
+            return own == name
+        case ast.Expr(value=ast.Call(func=function)) if changes(function):
+            return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))
+        case _:
+            return False
+
+
+def _lists(context: Context, name: str) -> tuple[Site, ...] | None:
+    """Sites where the function binds a name, if each binds it to a new list; `None` where another object may
+    have the name."""
+    return _bound_to(context, name, _is_new_list)
+
+
+def _methods_called(context: Context, name: str, methods: Collection[str]) -> Iterator[Site]:
+    """Sites of the calls of some methods of an object."""
+    for node in ast.walk(context.parsed.tree):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=of), attr=called)) if of == name:
+                if called in methods:
+                    yield context.site(node)
+            case _:
+                pass
+
+
+def _shortening(context: Context, name: str, methods: Collection[str] = _SHORTENING) -> Iterator[Site]:
+    """Sites of code that takes elements from a list, or replaces parts of it."""
+    yield from _methods_called(context, name, methods)
+    for node in ast.walk(context.parsed.tree):
+        match node:
+            case ast.Subscript(value=ast.Name(id=of), slice=ast.Slice(), ctx=ast.Store() | ast.Del()):
+                if of == name:
+                    yield context.site(node)
+            case ast.Subscript(value=ast.Name(id=of), ctx=ast.Del()) if of == name and methods is _SHORTENING:
+                yield context.site(node)
+            case _:
+                pass
+
+
+def _bound_to(
+    context: Context, name: str, is_new: Callable[[ast.expr | None], bool]
+) -> tuple[Site, ...] | None:
+    """Sites where the function binds a name of its own, if it binds it to new objects of one sort alone, to
+    which it may add in place; `None` where it does not."""
+    if name not in context.kinds.local or name in context.captured:
+        return None
+    nodes = list(ast.walk(context.parsed.tree))
+    added = [n.target for n in nodes if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Add)]
+    bound = [n for n in nodes if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)]
+    bound = [n for n in bound if not any(n is one for one in added)]
+    given = [n.arg for n in nodes if isinstance(n, ast.arg)]
+    made = [target for node in nodes for target, value in _assigned(node) if is_new(value)]
+    if not bound or name in given or not all(any(one is target for target in made) for one in bound):
+        return None
+    return tuple(map(context.site, bound))
+
+
+def _assigned(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr | None]]:
+    """The targets of an assignment with their values, those of a tuple one by one."""
+    match node:
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if len(
+            targets
+        ) == len(values):
+            yield from zip(targets, values, strict=True)
+        case ast.Assign(targets=targets, value=value):
+            yield from ((target, value) for target in targets)
+        case ast.AnnAssign(target=target, value=value):
+            yield target, value
+        case _:
+            return
+
+
+def _is_new_list(node: ast.expr | None) -> bool:
+    match node:
+        case ast.List() | ast.ListComp():
+            return True
+        case ast.BinOp(left=ast.List(), op=ast.Mult()):
+            return True
+        case ast.Call(func=ast.Name(id="list" | "deque") | ast.Attribute(attr="deque")):
+            return True
+        case _:
+            return False
