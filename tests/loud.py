@@ -18,7 +18,12 @@ class Loud(logging.Handler):
 
 CATCHING = [
     logging.getLogger(name)
-    for name in ("polylsp.frontends", "polylsp.core.processes", "polylsp.edits.feasibility")
+    for name in (
+        "polylsp.frontends",
+        "polylsp.core.processes",
+        "polylsp.edits.feasibility",
+        "polylsp.poly.budget",
+    )
 ]
 LOUD = Loud()
 

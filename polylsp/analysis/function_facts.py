@@ -157,7 +157,7 @@ class _NestsAsked:
 
 
 def _gave_up(verdict: Verdict) -> bool:
-    return isinstance(verdict, Unknown) and verdict.rejection.code == "budget"
+    return isinstance(verdict, Unknown) and verdict.rejection.code in ("budget", "internal-error")
 
 
 def _model(scop: Scop, relations: bool) -> NestModel:

@@ -7,6 +7,7 @@ point is left to the limit on CPU time.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,12 +19,15 @@ from polylsp.ir.program import Rejection, Site
 
 T = TypeVar("T")
 
+_log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Exhausted:
-    """The outcome of work that reached a limit: that of one piece, or that of all pieces together."""
+    """The outcome of work that reached a limit, that of one piece or that of all pieces together, or that an
+    error of isl ended."""
 
-    limit: Literal["piece", "all"] = "piece"
+    limit: Literal["piece", "all", "error"] = "piece"
 
 
 class LimitReachedError(Exception):
@@ -72,7 +76,7 @@ class Budget:
     def run(self, work: Callable[[], T], share: int = 1, depth: int = 0) -> T | Exhausted:
         """The result of one piece of work, which may take its `share`-th part of a piece's operations. Work
         inside of other work counts for both. On nests of many loops (`depth`) an operation counts for
-        more."""
+        more. An error of isl costs this piece alone."""
         weight = max(1, (depth // _SHALLOW) ** 2)
         if self.left <= 0:
             return Exhausted("all")
@@ -96,7 +100,9 @@ class Budget:
             # The text of the error depends on the call that isl was in.
             if _reached(limit):
                 return Exhausted("piece" if limit == own else "all")
-            raise
+            # Some operations of isl fail on some sets: this piece is lost, and the others go on.
+            _log.exception("internal error of isl, please report it")
+            return Exhausted("error")
         finally:
             if around == 0:
                 self.spent += _operations(limit) * weight
@@ -106,6 +112,9 @@ class Budget:
 
 def over_budget(site: Site, why: Exhausted, budget: Budget) -> Rejection:
     """The reason why nothing is said of the loop at `site`, whose analysis reached a limit."""
+    if why.limit == "error":
+        text = "an internal error of isl stopped the analysis of this loop"
+        return Rejection("internal-error", site, text, "please report it")
     if why.limit == "piece":
         text = f"the analysis of this loop was given up after {budget.piece:,} isl operations"
         return Rejection("budget", site, text, "raise `polylsp.max_operations`, or split the loop")

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import islpy as isl
+import pytest
 
+from polylsp.analysis import function_facts
+from polylsp.analysis.dependence.conflicts import Conflicts
+from polylsp.analysis.dependence.scalars import LoopScalars
 from polylsp.analysis.scop.walk_state import Parameters
 from polylsp.core.settings import Settings
 from polylsp.engine.queries import analyse
-from polylsp.ir.verdict import Parallel, Sequential, Unknown
+from polylsp.ir.verdict import Parallel, Sequential, Unknown, Verdict
 from polylsp.model.facts import FunctionFacts
 from polylsp.poly.budget import Budget, Exhausted, apart, budgeted, costly, file_size
+from tests.loud import quiet
 
 
 def work(operations: int) -> str:
@@ -28,6 +33,30 @@ def test_a_piece_that_takes_more_is_given_up() -> None:
     budget = Budget(1000)
     assert budget.run(lambda: work(1500)) == Exhausted("piece")
     assert budget.run(lambda: work(900)) == "done"
+
+
+def test_an_error_of_isl_costs_a_piece() -> None:
+    budget = Budget(1000)
+    with quiet():
+        assert budget.run(lambda: isl.Set("{ no set")) == Exhausted("error")
+    assert budget.run(lambda: work(900)) == "done"
+
+
+def test_an_error_of_isl_costs_a_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = function_facts.verdict
+
+    def fails_on_the_second(conflicts: Conflicts, ordinal: int, scalars: LoopScalars) -> Verdict:
+        if ordinal == 2:
+            isl.Set("{ no set")
+        return real(conflicts, ordinal, scalars)
+
+    monkeypatch.setattr(function_facts, "verdict", fails_on_the_second)
+    loops = "".join(f"for (int i = 0; i < n; i++) a[i] = {k};\n" for k in range(3))
+    with quiet():
+        report = analyse("a.c", f"void f(int n, int *a) {{\n{loops}}}\n", Settings(cache=False))
+    first, second, third = (loop.verdict for loop in report.functions[0].answer.facts.loops)
+    assert isinstance(first, Parallel) and isinstance(third, Parallel)
+    assert isinstance(second, Unknown) and second.rejection.code == "internal-error"
 
 
 def test_all_pieces_together_have_a_limit() -> None:
