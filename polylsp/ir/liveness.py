@@ -86,7 +86,7 @@ class _Exits:
 
 @lru_cache(maxsize=256)
 def _read_as(of_type: Type, hidden: frozenset[Variable]) -> Live:
-    """Those variables of which a read of a type may read a part."""
+    """The variables of which a read of a type may read a part."""
 
     def may_be_read(variable: Variable) -> bool:
         inner = variable.type

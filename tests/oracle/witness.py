@@ -36,6 +36,7 @@ Text = tuple[str, str]
 SEEDS = range(8)
 OVERWRITTEN = "the value is overwritten before the sink reads it"
 ABSENT = "does not happen at"
+APART = "the two iterations do not belong to one run of the loop"
 
 
 def witness_refutations(
@@ -86,8 +87,9 @@ def _witness(
             continue
         texts.append(_refuted(program, out, machines[-1], key, w))
     if w.conditional:
-        # Runs in which the condition does not hold at both ends say nothing.
-        texts = [text for text in texts if text is None or ABSENT not in text]
+        # Runs in which the condition does not hold at both ends say nothing; an access of another loop in an
+        # iteration of the same number is none of the ends.
+        texts = [text for text in texts if text is None or (ABSENT not in text and text != APART)]
     if not machines or not texts:
         # Something elsewhere in the program is not defined at these values: nothing can be seen.
         return
@@ -228,7 +230,7 @@ def _refuted(program: Program, out: Layout, run: Machine, key: LoopKey, w: Witne
         return f"the two accesses of the {d.kind} dependence touch different elements"
     joined = [(a, b) for a, b in same if (rounds := carrier(a, b)) and rounds[0].loop == key]
     if not joined:
-        return "the two iterations do not belong to one run of the loop"
+        return APART
     if d.kind != {(True, False): "flow", (False, True): "anti", (True, True): "output"}.get(
         (d.source.write, d.sink.write)
     ):

@@ -89,7 +89,7 @@ def _hoisted(subject: Subject, ordinal: int) -> tuple[Replacement, ...]:
 
 
 def _unwritten(subject: Subject, ordinal: int) -> frozenset[Site]:
-    """Where a loop reads memory that no access in it writes, by whatever name."""
+    """The sites where a loop reads memory that no access in it writes, by whatever name."""
     nest = subject.nest(ordinal)
     if nest is None:
         return frozenset()
