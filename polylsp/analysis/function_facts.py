@@ -358,9 +358,9 @@ class _Asked:
             if isinstance(own, Unknown) and _stands_with_others(nest, ordinal):
                 alone = self.alone(nest, ordinal)
                 inner = {} if alone is None else self.verdicts(alone, Conflicts(alone.scop))
-                obstructed = nest.scop.loops[ordinal].obstacles and nest.entries[ordinal].trusted
+                obstructed = bool(nest.scop.loops[ordinal].obstacles) and nest.entries[ordinal].trusted
                 for each, found in inner.items():
-                    closer = each == ordinal and bool(obstructed) and not _gave_up(found)
+                    closer = each == ordinal and obstructed and not _gave_up(found)
                     if each not in result or not isinstance(found, Unknown) or closer:
                         result[each] = found
         return result

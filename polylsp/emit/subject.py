@@ -13,6 +13,7 @@ from polylsp.analysis.scop.thread_storage import errno_of_runtime
 from polylsp.core.text import Span
 from polylsp.frontends.c.macros import Macro
 from polylsp.ir.effects import Effects, effects, loops_in, walk
+from polylsp.ir.liveness import Live, live_after_loops
 from polylsp.ir.program import Assign, Declare, Function, Loop, Site, Variable
 from polylsp.model.facts import FunctionFacts, LoopFacts, NestFacts
 
@@ -150,6 +151,11 @@ class Subject:
         return found
 
     # --- loops ---------------------------------------------------------------------------------
+
+    @cached_property
+    def live_after(self) -> dict[int, Live]:
+        """For each loop (ordinal) the unique names of the variables whose value may be needed after it."""
+        return live_after_loops(self.function, self.calls.callees(self.function))
 
     def loop(self, ordinal: int) -> Loop:
         """A loop of the program."""

@@ -8,8 +8,9 @@ white space and comments. A `Rejection` is an unsupported construct as a value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from operator import eq, ge, gt, le, lt, ne
 from typing import TYPE_CHECKING, Literal, Union
 
 if TYPE_CHECKING:
@@ -179,6 +180,11 @@ BinaryOperator = Literal[
     "+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^",
     "<", "<=", ">", ">=", "==", "!=", "&&", "||", "min", "max",
 ]  # fmt: skip
+
+HOLDS: dict[str, Callable[[float, float], bool]] = {
+    "<": lt, "<=": le, ">": gt, ">=": ge, "==": eq, "!=": ne,
+}  # fmt: skip
+"""The functions that the operators of comparisons stand for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -512,7 +518,7 @@ def shape_of(steps: tuple[Index | Field, ...]) -> tuple[str, ...]:
     return tuple(f".{step.name}" if isinstance(step, Field) else "[]" for step in steps)
 
 
-COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))
+COMPARISONS = frozenset(HOLDS)
 
 
 def is_truth(expression: Expr) -> bool:

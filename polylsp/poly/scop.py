@@ -13,12 +13,11 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import pairwise
 from math import inf
-from operator import eq, ge, gt, le, lt, ne
 from typing import Literal, Union
 
 import islpy as isl
 
-from polylsp.ir.program import Rejection, Site, Type, Variable
+from polylsp.ir.program import HOLDS, Rejection, Site, Type, Variable
 from polylsp.ir.verdict import Assumption, ReductionOperator
 
 # --------------------------------------------------------------------------------------------------
@@ -49,11 +48,6 @@ class Input:
         return self.object == other.object and (not told or self.subscripts == other.subscripts)
 
 
-_HOLDS: dict[str, Callable[[float, float], bool]] = {
-    "<": lt, "<=": le, ">": gt, ">=": ge, "==": eq, "!=": ne,
-}  # fmt: skip
-
-
 def satisfiable(inputs: Sequence[Input]) -> bool:
     """True if some values satisfy all conditions on inputs at once. Two conditions on one value have to be
     comparisons with constants, of which one value near these satisfies all."""
@@ -67,9 +61,8 @@ def satisfiable(inputs: Sequence[Input]) -> bool:
         if each.limits is None:
             near |= {(one + other) / 2 for one, other in pairwise(constants)}
         low, high = each.limits or (-inf, inf)
-        found = (
-            all(_HOLDS[o](value, constant) for o, constant in tests) for value in near if low <= value <= high
-        )
+        possible = [value for value in near if low <= value <= high]
+        found = (all(HOLDS[o](value, constant) for o, constant in tests) for value in possible)
         if tests and not any(found):
             return False
     return True

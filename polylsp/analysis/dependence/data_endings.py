@@ -9,15 +9,15 @@ condition on counters and fixed values alone decides nothing from one iteration 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from operator import eq, ge, gt, le, lt, ne
 
 from polylsp.ir.effects import effects, walk
 from polylsp.ir.induction import additive
 from polylsp.ir.library import effect_of
 from polylsp.ir.must_execute import always_run, evaluated_calls, may_complete
 from polylsp.ir.program import (
+    HOLDS,
     AddressOf,
     Assign,
     Binary,
@@ -387,7 +387,7 @@ class _Test:
 
     def holds(self, value: float) -> bool | None:
         """Outcome for a value of the variable; `None` if it is not determined."""
-        return None if self.constant is None else _COMPARE[self.operator](value, self.constant)
+        return None if self.constant is None else HOLDS[self.operator](value, self.constant)
 
     def way(self, outcome: bool) -> int:
         """The direction in which the variable has to go for an outcome: 1 up, -1 down, 0 neither."""
@@ -395,17 +395,12 @@ class _Test:
         return up if outcome else -up
 
 
-_COMPARE: dict[str, Callable[[float, float], bool]] = {
-    "<": lt, "<=": le, ">": gt, ">=": ge, "==": eq, "!=": ne,
-}  # fmt: skip
-
-
 def _compared(condition: Expr) -> _Test | None:
     """The test of one variable that a comparison is."""
     match condition:
         case Read(place) if not place.steps:
             return _Test(place.variable, "!=", 0)
-        case Binary(operator, left, right) if operator in _COMPARE:
+        case Binary(operator, left, right) if operator in HOLDS:
             variable, other = stripped(left), stripped(right)
             if isinstance(variable, Read) and not variable.place.steps:
                 value = other.value if isinstance(other, Constant) else None
@@ -431,7 +426,7 @@ def _path(place: Place) -> tuple[str, ...]:
 
 def _is_settled(condition: Expr) -> bool:
     """True if the types of its two sides settle a comparison with a constant (`c < 0` of an unsigned `c`)."""
-    if not isinstance(condition, Binary) or condition.operator not in _COMPARE:
+    if not isinstance(condition, Binary) or condition.operator not in HOLDS:
         return False
     limit, value = stripped(condition.right), condition.left
     if not isinstance(limit, Constant):
@@ -451,4 +446,4 @@ def _settles(of_type: Type, operator: str, limit: float) -> bool:
     low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
     if operator in ("==", "!="):
         return not low <= limit <= high
-    return _COMPARE[operator](low, limit) == _COMPARE[operator](high, limit)
+    return HOLDS[operator](low, limit) == HOLDS[operator](high, limit)

@@ -458,9 +458,10 @@ def to_scop(
             plan = plans[key_of(access)]
             accesses.append(access_of(number, name, domain, raw, access, plan, plans, parameters))
     for ordinal, frame in region.frames.items():
-        inside = {number for number, one in enumerate(statements) if ordinal in one.loops}
-        held = _held_elsewhere([a for a in accesses if a.statement in inside], parameters.addresses)
-        frame.obstacles += [*region.tainted[:1], *held]
+        frame.obstacles += region.tainted[:1]
+        if parameters.addresses.stored:
+            inside = [a for a in accesses if ordinal in statements[a.statement].loops]
+            frame.obstacles += _held_elsewhere(inside, parameters.addresses)
     loops = {o: _loop(f) for o, f in sorted(region.frames.items())}
     return Scop(
         context,

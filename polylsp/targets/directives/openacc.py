@@ -8,7 +8,6 @@ from polylsp.core.settings import Settings
 from polylsp.emit.c_pragmas import Clause, Directive, clauses, condition, listed
 from polylsp.emit.directive_placing import no_room
 from polylsp.emit.subject import Subject
-from polylsp.ir.liveness import live_after_loops
 from polylsp.ir.program import Binary
 from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Answer
@@ -57,7 +56,7 @@ def _takes_a_directive(subject: Subject, kernel: Kernel, loop: LoopFacts) -> boo
     value is used after the loop, or goes back to the host (OpenACC 3.3, 2.6.1)."""
     if loop.misfit:
         return False
-    after = live_after_loops(subject.function, subject.calls.callees(subject.function))[loop.ordinal]
+    after = subject.live_after[loop.ordinal]
     if loop.iterator is not None and {counter(subject, loop.ordinal).name, "*"} & after:
         return False
     if loop.iterator in kernel.uses or any(each.name == loop.iterator for each in kernel.moved):

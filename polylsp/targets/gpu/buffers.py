@@ -17,7 +17,7 @@ from polylsp.core.language import PYTHON
 from polylsp.emit.c_text import element_words, plain_words
 from polylsp.emit.footprint import section
 from polylsp.emit.source_names import why_not_named
-from polylsp.ir.liveness import exposed, live_after_loops
+from polylsp.ir.liveness import exposed
 from polylsp.ir.program import Floating, Integer, Variable
 from polylsp.ir.verdict import Assumption
 from polylsp.model.action import Declined
@@ -319,7 +319,7 @@ def _python_number(region: Region, memory: Memory, words: str) -> Buffer | Decli
     """A number of Python that the loops change: it is handed over, and given back where it is needed."""
     variable, name = memory.variable, memory.variable.source_name
     subject = region.subject
-    after = live_after_loops(subject.function, subject.calls.callees(subject.function))[region.last.ordinal]
+    after = subject.live_after[region.last.ordinal]
     needed = bool({variable.name, "*"} & after) or variable.storage != "local"
     if needed and variable.name not in exposed(region.statements):
         return Declined(f"The last value of `{name}` is needed behind the loops: set it there.")

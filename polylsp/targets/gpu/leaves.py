@@ -15,7 +15,7 @@ import islpy as isl
 
 from polylsp.ir.effects import effects, walk
 from polylsp.ir.induction import own_jumps
-from polylsp.ir.liveness import Live, exposed, exposed_in, live_after_loops
+from polylsp.ir.liveness import exposed, exposed_in
 from polylsp.ir.program import (
     Array,
     Assign,
@@ -255,14 +255,9 @@ def useful(found: Leaves) -> Leaves:
     return replace(found, leaves=leaves, shared=shared, formers=formers)
 
 
-def _live_after(region: Region) -> dict[int, Live]:
-    function = region.subject.function
-    return live_after_loops(function, region.subject.calls.callees(function))
-
-
 def _needed(region: Region) -> frozenset[str]:
     """Unique names of the variables that are live-out of the region."""
-    after = _live_after(region)[region.last.ordinal]
+    after = region.subject.live_after[region.last.ordinal]
     return after | effects(*region.statements).scalars if "*" in after else after
 
 
@@ -275,7 +270,7 @@ def _leaves(
         position = (*place.position, number)
         loop = unit.loop
         if loop is not None and _opens(region, unit, loop, kept, len(place.loops)):
-            after = _live_after(region)
+            after = region.subject.live_after
             needed = exposed_in(loop) | after[loop.ordinal] | kept
             inner = _Place((*place.loops, loop.ordinal), position, needed, kept)
             yield from _leaves(region, without_continues(loop.body.statements) or (), inner)

@@ -14,7 +14,6 @@ from polylsp.emit.c_pragmas import stretch_of
 from polylsp.emit.directive_placing import behind, line_before, takes_a_declaration
 from polylsp.emit.subject import Again, Subject
 from polylsp.ir.effects import effects, places_in, walk
-from polylsp.ir.liveness import live_after_loops
 from polylsp.ir.program import (
     AddressOf,
     Array,
@@ -147,7 +146,7 @@ def _own_counter(subject: Subject, root: LoopFacts) -> Iterator[Replacement]:
     the loop; none where that value is not plain, or not needed."""
     loop, place = subject.loop(root.ordinal), stretch_of(subject, root)
     own = counter(subject, root.ordinal) if loop.kind == "for" and loop.step.statements else None
-    after = live_after_loops(subject.function, subject.calls.callees(subject.function))[root.ordinal]
+    after = subject.live_after[root.ordinal]
     if own is None or own.storage != "local" or own.escapes or not {own.name, "*"} & after:
         return
     match loop.condition, loop.step.statements:
