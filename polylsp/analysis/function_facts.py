@@ -236,6 +236,7 @@ class Wanted:
 def facts(function: Function, calls: Calls, wanted: Wanted) -> FunctionFacts:
     """Verdicts of all loops of a function, and its nests."""
     started = perf_counter()
+    calls = calls.within(function)
     loops = loops_in(function.body)
     after = live_after_loops(function, calls.callees(function))
     live = _needed_after(loops, after)
@@ -305,7 +306,7 @@ def nests_of(function: Function, calls: Calls, wanted: Wanted) -> tuple[Nest, ..
     """Models of `FunctionFacts.nests`, in the same order."""
     loops = loops_in(function.body)
     live = _needed_after(loops, live_after_loops(function, calls.callees(function)))
-    return cut(function, calls, live, wanted.budget).nests
+    return cut(function, calls.within(function), live, wanted.budget).nests
 
 
 def _needed_after(loops: list[Loop], after: dict[int, Live]) -> Live:

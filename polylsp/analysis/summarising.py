@@ -13,6 +13,7 @@ from polylsp.analysis.dependence.privatisation import never_exposed
 from polylsp.analysis.directives.callee_state import state_of
 from polylsp.analysis.scop.access_relations import to_scop
 from polylsp.analysis.scop.call_effects import allocates, manages_memory, with_calls
+from polylsp.analysis.scop.objects import is_of_function
 from polylsp.analysis.scop.obstacles import obstacle, ordered_by_parameter, ordered_call
 from polylsp.analysis.scop.regions import start_values
 from polylsp.analysis.scop.summaries import Calls, NoSummary, Summary, SummaryAccess
@@ -255,7 +256,9 @@ def _access(
             return None
         number = [v.name for v in function.parameters].index(variable.name)
         way = _way(access)
-        if memory.follows_pointers and (not way or _sets_pointers(conflicts)):
+        if memory.follows_pointers and (
+            not (way or memory.pointer is not None) or _sets_pointers(conflicts, variable)
+        ):
             return "memory behind pointers"
     else:
         number = -1
@@ -288,25 +291,24 @@ def _access(
         subscript.subscript if subscript is not None else None,
         memory.bytewise,
         from_end,
+        tuple(sorted(step for step in memory.followed if step > len(way))),
     )
 
 
 def _way(access: Access) -> tuple[str, ...]:
-    """The steps from a parameter to the pointer that leads to the memory: members of a structure, or of one
-    that a pointer leads to (`p->x[i]`, `p->q->x[i]`); none where there is no such pointer or several elements
-    lie on the way."""
+    """The steps from a parameter to the last pointer found in memory that is the same for all elements of the
+    access: a member of a structure, or of one that a pointer leads to (`p->x[i]`, `p->q->x[i]`), or what a
+    parameter points to (`(*p)[i]`)."""
     memory = access.memory
-    fields = [k for k, step in enumerate(memory.shape) if step != "[]"]
-    if not fields or memory.shape.count("[]") != memory.dimensions:
+    if memory.dimensions > memory.shape.count("[]") and not (memory.strides or memory.inner_strides):
         return ()
-    if not memory.follows_pointers and memory.pointer is not None:
-        return ()
-    way, rest = memory.shape[: fields[-1] + 1], memory.shape[fields[-1] + 1 :]
     elements = access.relation.range()
-    first = all(
-        elements.plain_get_val_if_fixed(isl.dim_type.set, k).is_zero() for k in range(way.count("[]"))
-    )
-    return way if len(rest) == 1 and first else ()
+    for step in sorted(memory.followed, reverse=True):
+        way = memory.shape[:step]
+        subscripts = range(way.count("[]"))
+        if all(elements.plain_get_val_if_fixed(isl.dim_type.set, k).is_zero() for k in subscripts):
+            return way
+    return ()
 
 
 def _subscript(access: Access, function: Function, way: tuple[str, ...]) -> Index | None:
@@ -337,10 +339,16 @@ def _subscript(access: Access, function: Function, way: tuple[str, ...]) -> Inde
     return last
 
 
-def _sets_pointers(conflicts: Conflicts) -> bool:
-    """True for a function that stores pointers: one that it finds in memory may not be the caller's."""
-    written = (a.memory.element for a in conflicts.scop.accesses if a.kind == "write")
-    return any(isinstance(each, (Pointer, Struct)) for each in written)
+def _sets_pointers(conflicts: Conflicts, parameter: Variable) -> bool:
+    """True if a function stores pointers elsewhere than in other variables of its own: one that it finds in a
+    parameter, or in memory behind it, may not be the caller's."""
+    written = (a.memory for a in conflicts.scop.accesses if a.kind == "write")
+    storing = [each for each in written if isinstance(each.element, (Pointer, Struct))]
+    # What a static variable holds may be known to callers, too.
+    return any(
+        each.variable == parameter or not is_of_function(each) or each.variable.storage == "static"
+        for each in storing
+    )
 
 
 def _region(access: Access, names: tuple[str, ...], plain: bool, passed: int) -> tuple[str, bool]:

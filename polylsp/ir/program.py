@@ -116,7 +116,8 @@ class Variable:
     them open ("`a` is an array of float64"). A `cell` is seen by other functions too, but by its name alone:
     no pointer leads to it. `remade`: an array whose name gets new ones, each of which replaces the whole
     contents of the one before (Python). `bytes`: its size, where the declaration settles it (C).
-    `per_thread`: each thread has a private variable of that name.
+    `per_thread`: each thread has a private variable of that name. `leads_to` are the names in the source of
+    variables whose addresses its initialiser has, if its storage is static.
     """
 
     name: str
@@ -129,6 +130,7 @@ class Variable:
     remade: bool = False
     bytes: int | None = None
     per_thread: bool = False
+    leads_to: frozenset[str] = frozenset()
 
     def __hash__(self) -> int:
         return hash(self.name)

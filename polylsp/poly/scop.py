@@ -131,19 +131,19 @@ class ScopLoop:
 class Memory:
     """Memory accessed by a nest: a scalar (no dimensions) or an array, by its isl name.
 
-    `source_name` is the variable's; `path` names the object (`p.x`); `pointer` is the variable
-    whose pointer value leads there, if one does; `element` the type of an element;
-    `scoped` counts the leading dimensions that stand
-    for the iteration in which a variable of an inner scope lives; `follows_pointers`: pointers
-    found in memory lead to it; `fresh`: it was allocated in the function; `from_entry`: the pointer
-    has the value that it had when the function began; `shape`: its subscripts (`[]`) and fields (`.x`)
-    as the source has them; `strides`: where one subscript stands for several dimensions, how many
-    elements each steps over, largest first; `inner_strides`: the same of the last subscript behind others
-    (`d->x[i*n + j]`); `members`: the structures that it is in, by name,
-    each with the member; `whole`: all elements of an array whose name gets new ones;
-    `via`: the variables through which it is accessed; `promised`: these are all `restrict` pointers of the
-    function; `bytewise`: some accesses are of characters, whatever the type of the pointer; `recast`: the
-    variable has a pointer to elements of another type; `lent`: the address of the variable only goes to
+    `source_name` is the variable's; `path` names the object (`p.x`); `pointer` is the variable whose
+    pointer value leads there, if one does; `element` the type of an element; `scoped` counts the
+    leading dimensions that stand for the iteration in which a variable of an inner scope lives;
+    `followed`: the steps of its shape, by number, that follow pointers found in memory; `fresh`: it was
+    allocated in the function; `from_entry`: the pointer has the value that it had when the function
+    began; `shape`: its subscripts (`[]`) and fields (`.x`) as the source has them; `strides`: where one
+    subscript stands for several dimensions, how many elements each steps over, largest first;
+    `inner_strides`: the same of the last subscript behind others (`d->x[i*n + j]`); `members`: the
+    structures that it is in, by name, each with the member; `whole`: all elements of an array whose
+    name gets new ones; `via`: the variables through which it is accessed; `promised`: these are all
+    `restrict` pointers of the function; `bytewise`: some accesses are of characters, whatever the type
+    of the pointer; `recast`: the variable has a pointer to elements of another type; `lent`: the
+    address of the variable only goes to
     functions that neither keep nor return it.
     """
 
@@ -154,7 +154,7 @@ class Memory:
     dimensions: int
     scoped: int
     pointer: Variable | None
-    follows_pointers: bool = False
+    followed: frozenset[int] = frozenset()
     fresh: bool = False
     shape: tuple[str, ...] = ()
     from_entry: bool = False
@@ -167,6 +167,11 @@ class Memory:
     bytewise: bool = False
     recast: bool = False
     lent: bool = False
+
+    @property
+    def follows_pointers(self) -> bool:
+        """True if pointers found in memory lead to it."""
+        return bool(self.followed)
 
     @property
     def own_subscripts(self) -> int:
@@ -208,11 +213,13 @@ class Addresses:
     """Escape analysis of a function: `stored` are the unique names of its variables whose addresses are
     stored, by itself or perhaps by functions of the project that it calls; `keeping` are the functions that
     may keep an address that they are given, `lent` the variables whose addresses only go to functions that
-    neither keep nor return them."""
+    neither keep nor return them; `resetting`: functions are called that may set pointers with static
+    storage."""
 
     stored: frozenset[str] = frozenset()
     keeping: frozenset[str] = frozenset()
     lent: frozenset[str] = frozenset()
+    resetting: bool = False
 
 
 Reached = Union[ByCallee, ByAddress, None]
@@ -312,7 +319,7 @@ class Scop:
     `converted` for values converted to another type, under the spelling of the conversion. `inherited` are
     assumptions of loops around the nest; `defined`: the values of parameters that their types can hold, and
     at which no counter overflows; `addresses` of the function's variables, and the `address_reads` of the
-    nest."""
+    nest; `outdated` parameters are values at function entry of variables that have other ones by now."""
 
     context: isl.Set
     loops: dict[int, ScopLoop]
@@ -327,6 +334,13 @@ class Scop:
     defined: isl.Set = field(default_factory=lambda: isl.Set("{ : }"))
     addresses: Addresses = field(default_factory=Addresses)
     address_reads: tuple[AddressRead, ...] = ()
+    outdated: frozenset[str] = frozenset()
+
+    @property
+    def shown_parameters(self) -> dict[str, str]:
+        """The spellings of parameters, by isl name, such that none is taken for the value of a variable that
+        has another one by now."""
+        return {n: f"{text} on entry" if n in self.outdated else text for n, text in self.parameters.items()}
 
     @property
     def depth(self) -> int:

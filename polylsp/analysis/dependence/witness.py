@@ -57,7 +57,7 @@ def _shown(conflicts: Conflicts, conflict: Conflict, told: Callable[[], Dependen
     point = _smallest(possible)
     parameters = _coordinates(point, isl.dim_type.param)
     parameters.sort(key=lambda p: p[0] in conflicts.scop.converted)
-    shown = {conflicts.scop.parameters.get(n, n): v for n, v in reversed(parameters)}
+    shown = {conflicts.scop.shown_parameters.get(n, n): v for n, v in reversed(parameters)}
     values = [
         point.get_coordinate_val(isl.dim_type.set, k).to_python()
         for k in range(len(source.loops) + len(sink.loops))
@@ -92,21 +92,50 @@ def condition(conflicts: Conflicts, conflict: Conflict, example: Mapping[str, in
     loops = {o for end in (conflict.source, conflict.sink) for o in conflicts.statement(end).loops}
     sizes = set().union(*(_involved(scop.loops[o].domain.params()) for o in loops))
     # What is defined alone brings in others: sizes of arrays, which accesses stay inside of.
-    free = [name for name in _involved(related) if name not in sizes]
+    involved = _involved(related)
+    free = [name for name in involved if name not in sizes]
+    if not free and not _long_loops(conflicts, conflict).intersect(defined).is_subset(meeting):
+        # A size that is in a subscript, too: `a[i + k]` while `i + k < n`.
+        ends = conflict.source.relation, conflict.sink.relation
+        free = [name for name in involved if any(_depends(end, name) for end in ends)]
     if not free or any(n in scop.products or n in scop.derived or n in scop.converted for n in free):
         return ""
     for ordinal in loops:
         defined = defined.intersect(scop.loops[ordinal].domain.params())
     own = coalesced(_only(meeting, free).gist(_only(defined, free)))
-    text = _formula(own, scop.parameters)
+    text = _formula(own, scop.shown_parameters)
     if text:
         return f"if `{text}`"
     rest = [name for name in _involved(meeting) if name in sizes]
     if _only(meeting, rest).intersect(defined).is_subset(meeting):
         return ""
-    names = " and ".join(f"`{scop.parameters.get(n, n)}`" for n in free)
+    names = " and ".join(f"`{scop.shown_parameters.get(n, n)}`" for n in free)
     values = " and ".join(str(example[n]) for n in free if n in example)
     return f"at some values of {names}, such as {values}" if values else ""
+
+
+def _long_loops(conflicts: Conflicts, conflict: Conflict) -> isl.Set:
+    """The parameter values at which each loop around the ends of a conflict has many iterations."""
+    loops = conflicts.scop.loops
+    result = isl.Set("{ : }")
+    for ordinal in {o for end in (conflict.source, conflict.sink) for o in conflicts.statement(end).loops}:
+        domain = loops[ordinal].domain
+        depth = domain.dim(isl.dim_type.set) - 1
+        pairs = same_iteration(isl.Map.from_domain_and_range(domain, domain), depth)
+        pairs = earlier(pairs, depth, loops[ordinal].direction)
+        many = isl.Set(f"{{ [d] : d >= {_MANY} or d <= -{_MANY} }}")
+        result = result.intersect(iteration_distances(pairs, depth).intersect(many).params())
+    return result
+
+
+_MANY = 64
+"""Iterations of a long loop."""
+
+
+def _depends(relation: isl.Map, name: str) -> bool:
+    """True if the elements that an access reaches in an iteration depend on a parameter."""
+    at = relation.find_dim_by_name(isl.dim_type.param, name)
+    return at >= 0 and not relation.project_out(isl.dim_type.param, at, 1).is_single_valued()
 
 
 def _involved(values: isl.Set) -> list[str]:
@@ -146,7 +175,7 @@ def _is_limit(constraint: isl.Constraint) -> bool:
     return abs(constraint.get_constant_val().to_python()) >= _LIMIT
 
 
-_LIMIT = 1 << 30
+_LIMIT = 1 << 29
 
 
 def _comparison(constraint: isl.Constraint, spellings: Mapping[str, str]) -> str:
@@ -194,7 +223,7 @@ def first_iterations(
     if possible is None or around is None:
         return None
     point = _smallest(possible)
-    shown = {scop.parameters.get(n, n): v for n, v in reversed(_coordinates(point, isl.dim_type.param))}
+    shown = {scop.shown_parameters.get(n, n): v for n, v in reversed(_coordinates(point, isl.dim_type.param))}
     names = [scop.loops[o].iterator for o in around[: depth + 1]]
     values = [point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(2 * depth + 2)]
     first, second = values[: depth + 1], values[depth + 1 :]
@@ -213,7 +242,7 @@ def out_of_bounds(conflicts: Conflicts, access: Access) -> Rejection:
         values = [point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(len(loops))]
         parts = [f"{scop.loops[o].iterator} = {v}" for o, v in zip(loops, values, strict=True)]
         named = set(_WORD.findall(text))
-        inputs = [(scop.parameters.get(n, n), v) for n, v in _coordinates(point, isl.dim_type.param)]
+        inputs = [(scop.shown_parameters.get(n, n), v) for n, v in _coordinates(point, isl.dim_type.param)]
         parts = [f"{name} = {value}" for name, value in inputs if name in named] + parts
         elements = access.relation.intersect_domain(isl.Set.from_point(point)).range().sample_point()
         subscripts = [

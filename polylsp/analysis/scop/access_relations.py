@@ -154,6 +154,10 @@ def _row(statement: RawStatement, access: RawAccess) -> tuple[tuple[object, ...]
     leading = access.path.steps[: max(access.path.followed)]
     indices = [s.index for s in leading if isinstance(s, At)]
     names = frozenset(iterator_names(statement))
+    rank = 0 if access.region is None else access.region.elements.dim(isl.dim_type.out)
+    if len(indices) > len(access.path.subscripts) - rank:
+        # The called function chooses the pointer.
+        return (*leading, access.site, access.text), names
     known = [i for i in indices if isinstance(i, Poly)]
     used = names if len(known) < len(indices) else frozenset[str]().union(*(i.symbols & names for i in known))
     return tuple(leading), used
@@ -435,7 +439,7 @@ def to_scop(
     """The polyhedral model of a region; `live`: scalars whose value is needed after some loop that
     changes them. Assumptions that linear subscripts rest on are left with the
     loops around them."""
-    _drop_tracked_scalars(region, live)
+    _drop_tracked_scalars(region, live | parameters.addresses.stored)
     groups = grouped(region)
     names: dict[str, str] = {}
     statements: list[ScopStatement] = []
@@ -457,9 +461,10 @@ def to_scop(
         for access in raw.accesses:
             plan = plans[key_of(access)]
             accesses.append(access_of(number, name, domain, raw, access, plan, plans, parameters))
+    led = any(access.memory.variable.leads_to for access in accesses)
     for ordinal, frame in region.frames.items():
         frame.obstacles += region.tainted[:1]
-        if parameters.addresses.stored:
+        if parameters.addresses.stored or led:
             inside = [a for a in accesses if ordinal in statements[a.statement].loops]
             frame.obstacles += _held_elsewhere(inside, parameters.addresses)
     loops = {o: _loop(f) for o, f in sorted(region.frames.items())}
@@ -482,16 +487,23 @@ def to_scop(
 
 def _held_elsewhere(accesses: list[Access], addresses: Addresses) -> list[Rejection]:
     """Reason why the order of some accesses cannot be told: a pointer of unknown value is followed, and the
-    address of a variable that the function or one that it calls has stored may well be that value. That
-    these do not overlap would be a poor assumption."""
-    stored = [a for a in accesses if a.memory.variable.name in addresses.stored and is_of_function(a.memory)]
-    for one in stored:
+    address of a variable that the function or one that it calls has stored, or that is in an initialiser of
+    the pointer, may well be that value. That these do not overlap would be a poor assumption."""
+    led = frozenset[str]().union(*(a.memory.variable.leads_to for a in accesses))
+    for one in accesses:
+        variable, name = one.memory.variable, one.memory.variable.source_name
+        stored = variable.name in addresses.stored and is_of_function(one.memory)
+        if not (stored or (name in led and one.memory.pointer is None)):
+            continue
         for other in accesses:
-            written = "write" in (one.kind, other.kind)
-            if written and other.memory is not one.memory and may_overlap(one.memory, other.memory):
-                name = one.memory.variable.source_name
-                text = f"`{other.memory.path}` may lead to `{name}`, whose address is stored"
+            is_led = name in other.memory.variable.leads_to
+            written = "write" in (one.kind, other.kind) and other.memory is not one.memory
+            if (stored or is_led) and written and may_overlap(one.memory, other.memory):
+                how = "as its initialiser says" if is_led else "whose address is stored"
+                text = f"`{other.memory.path}` may lead to `{name}`, {how}"
                 advice = f"use a variable whose address is not taken instead of `{name}`"
+                if is_led:
+                    advice = f"access `{name}` by its name alone"
                 return [Rejection("may-alias", one.site, text, advice)]
     return []
 
@@ -515,9 +527,9 @@ def _loop(frame: Frame) -> ScopLoop:
     )
 
 
-def _drop_tracked_scalars(region: Region, live: frozenset[str]) -> None:
+def _drop_tracked_scalars(region: Region, needed: frozenset[str]) -> None:
     """Remove scalars that are never read in the model, since each read has a closed form; they are memory
-    only if they are live-out of a loop, or a called function sets them."""
+    only if they are needed after a loop or through an address, or a called function sets them."""
     read = {a.path.base.name for s in region.statements for a in s.accesses if a.kind == "read"}
     for statement in region.statements:
         statement.accesses = [
@@ -527,6 +539,6 @@ def _drop_tracked_scalars(region: Region, live: frozenset[str]) -> None:
             or not isinstance(a.type, Integer)
             or a.called
             or a.path.base.name in read
-            or a.path.base.name in live
+            or a.path.base.name in needed
         ]
     region.statements = [s for s in region.statements if s.accesses]

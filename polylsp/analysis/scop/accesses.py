@@ -133,7 +133,7 @@ class Accesses:
             value = self.scope.environment.get(variable.name)
             if isinstance(variable.type, Integer) and not isinstance(value, Opaque):
                 stored = variable.name in self.scope.parameters.addresses.stored
-                if not stored or may_touch(variable, variable.type, self.scope.effects) is None:
+                if not stored or may_touch(variable, variable.type, self.scope) is None:
                     return []
         return list(self._access(place, "read", update))
 

@@ -16,6 +16,7 @@ from polylsp.analysis.scop.paths import (
     pointer_in,
     reached_by_address,
     resolve_pointer,
+    sets_pointers,
 )
 from polylsp.analysis.scop.raw_accesses import CallRegion, RawAccess, Region
 from polylsp.analysis.scop.summaries import Calls, Summary, SummaryAccess
@@ -164,14 +165,17 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
         if isinstance(start, Opaque):
             scope.object_to(start)
             continue
-        path = _path(start, access.shape[len(access.way) :])
+        path = _path(start, access)
+        if access.followed and (sets_pointers(scope.effects) or _is_sole(start) or _is_own_storage(start)):
+            scope.object_to(_lost(call, access))
+            continue
         elements: CallRegion | None = CallRegion(isl.Map(access.region), known)
         exact = access.exact
         if access.subscript is not None:
             single = _single(path, access.subscript, access.from_end, call, summary, scope)
             path, elements, exact = (single, None, exact) if single is not None else (path, elements, False)
         if _is_own_storage(start):
-            if access.kind == "write":
+            if access.kind == "write" and access.parameter >= 0:
                 _overwrite(start.base.variable, _pointer(call, access), call, scope, region)
             if access.kind == "read":
                 object_to_pointer_seen(path.base, call.site, scope)
@@ -205,7 +209,9 @@ def _released(call: Call, scope: Scope) -> list[RawAccess]:
     if isinstance(start, Opaque):
         scope.object_to(start)
         return []
-    path = replace(_path(start, ("[]",)), steps=(*start.steps[:-1], At(anything(call.site))))
+    steps = (*start.steps[:-1], At(anything(call.site)))
+    path = Path(start.base, steps, start.followed, taken=start.taken, loaded=bool(start.followed))
+    path = replace(path, recast=start.recast)
     made = RawAccess(
         path, "write", pointer.site, pointer.type.to, start.base.variable, spell(pointer), exact=False
     )
@@ -381,9 +387,15 @@ def _start(call: Call, access: SummaryAccess, scope: Scope) -> PointerValue | Op
         return PointerValue(Base(variable.name, variable), ())
     pointer = _pointer(call, access)
     if access.way and pointer is call.arguments[access.parameter]:
-        text = f"where the pointers in `{spell(pointer)}` lead cannot be told"
-        return Opaque(ANYWHERE, Rejection("pointer-arithmetic", pointer.site, text, "give it a name"))
+        return _lost(call, access)
     return resolve_pointer(pointer, scope, value_of)
+
+
+def _lost(call: Call, access: SummaryAccess) -> Opaque:
+    """The target of pointers found in memory that the callee follows, and that may change."""
+    pointer = _pointer(call, access)
+    text = f"where the pointers in `{spell(pointer)}` lead cannot be told"
+    return Opaque(ANYWHERE, Rejection("pointer-arithmetic", pointer.site, text, "give it a name"))
 
 
 def _is_own_storage(start: PointerValue) -> bool:
@@ -404,13 +416,15 @@ def _pointer(call: Call, access: SummaryAccess) -> Expr:
     return Read(Place(place.variable, (*place.steps, *more), Pointer(access.type), place.site))
 
 
-def _path(start: PointerValue, shape: tuple[str, ...]) -> Path:
+def _path(start: PointerValue, access: SummaryAccess) -> Path:
     """The path with the first subscript where the pointer points and zeros beyond."""
     steps = start.steps
+    shape = access.shape[len(access.way) :]
     rest = shape[1:] if steps else shape
     more = tuple(At(ZERO) if s == "[]" else Member(s[1:]) for s in rest)
-    loaded = bool(start.followed)
-    path = Path(start.base, (*steps, *more), start.followed, taken=start.taken, loaded=loaded)
+    before = len(steps) + len(rest) - len(access.shape)
+    followed = start.followed | {before + step for step in access.followed}
+    path = Path(start.base, (*steps, *more), followed, taken=start.taken, loaded=bool(followed))
     return replace(path, recast=start.recast)
 
 

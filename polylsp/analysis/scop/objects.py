@@ -135,6 +135,7 @@ def plan_of(
         layouts = tuple(_layout(k, name, members, parameters, parts) for k in range(len(layouts)))
     scoped = region.declared.get(base.name, 0)
     scoped = min(scoped, *(len(s.frames) for s, _ in members)) if members else 0
+    is_static = base.variable.storage in ("global", "static")
     memory = Memory(
         name,
         base.variable,
@@ -143,10 +144,10 @@ def plan_of(
         scoped + sum(1 if p is None else len(p.strides) for p in layouts),
         scoped,
         base.variable if _led_by_pointer(base) else None,
-        any(a.path.followed for _, a in members),
+        frozenset[int]().union(*(a.path.followed for _, a in members)),
         base.fresh,
         shape,
-        base.name == base.variable.name,
+        base.name == base.variable.name and not (is_static and parameters.addresses.resetting),
         _strides(layouts) if len(layouts) == 1 else (),
         _strides(layouts) if len(layouts) > 1 else (),
         frozenset.intersection(*(a.path.members for _, a in members)),
@@ -289,11 +290,19 @@ def _apart(memory: Memory, other: Memory) -> Assumption:
     if a == b and memory.shape != other.shape:
         sentence = f"the rows of `{a}` do not overlap the pointers to them"
         return Assumption("distinct-rows", (a,), sentence)
-    if any(
-        each.follows_pointers and each.path.isidentifier() and _is_restrict(each) for each in (memory, other)
-    ):
+    in_rows = {each.path: _is_row(each) for each in (memory, other)}
+    if all(in_rows.values()):
         return Assumption("distinct-rows", (a, b), f"no row of `{a}` overlaps one of `{b}`")
+    if any(in_rows.values()):
+        table, whole = (a, b) if in_rows[a] else (b, a)
+        return Assumption("distinct-rows", (table, whole), f"no row of `{table}` overlaps `{whole}`")
     return Assumption("no-overlap", (a, b), f"`{a}` and `{b}` do not overlap")
+
+
+def _is_row(memory: Memory) -> bool:
+    """True if a memory is reached through the pointers in a table: `m[i][j]`, not `p->x[i]`."""
+    last = max(memory.followed, default=0)
+    return last > 0 and memory.shape[last - 1] == "[]"
 
 
 def may_overlap(left: Memory, right: Memory) -> bool:
@@ -336,8 +345,16 @@ def _reaches_variable(pointer: Memory, named: Memory) -> bool:
 
 def _differ_in_member(left: Memory, right: Memory) -> bool:
     """True if both memories are parts of objects of one type, but of different members: such objects are
-    identical or disjoint (C11, 6.5, paragraph 7)."""
-    return any(s == t and a != b for s, a in left.members for t, b in right.members)
+    identical or disjoint (C11, 6.5, paragraph 7). The ways there tell, too, if both are one as far as they
+    follow pointers."""
+    if any(s == t and a != b for s, a in left.members for t, b in right.members):
+        return True
+    steps = zip(left.shape, right.shape, strict=False)
+    fork = next((k for k, (a, b) in enumerate(steps) if a != b), None)
+    if fork is None or left.variable != right.variable or left.followed != right.followed:
+        return False
+    fields = "[]" not in (left.shape[fork], right.shape[fork])
+    return fields and all(step < fork for step in left.followed) and not (left.recast or right.recast)
 
 
 def _reaches_fresh(pointer: Memory, fresh: Memory) -> bool:

@@ -43,6 +43,7 @@ from polylsp.analysis.scop.walk_state import (
     Value,
 )
 from polylsp.ir.effects import Effects, effects, nodes, pointers_followed, walk
+from polylsp.ir.library import effect_of
 from polylsp.ir.liveness import addresses_held
 from polylsp.ir.program import (
     Assign,
@@ -111,11 +112,9 @@ def cut(function: Function, calls: Calls, live: frozenset[str], budget: Budget) 
     """The nests of a function. One that takes more operations than a piece of the budget has is walked again
     with less detail, then in smaller pieces; the loops that are lost even so are refused."""
     own = effects(function.body)
-    calls = replace(calls, named=own.variables)
     # Called functions may use globals that the function does not name.
-    summaries = {c.function: found for c in own.calls if (found := calls.of(c)) is not None}
-    used = {calls.as_named_here(v) for one in summaries.values() for v in one.counters}
-    ordered = tuple(sorted(own.variables | {*function.parameters, *used}, key=lambda v: v.name))
+    used = own.variables | calls.counters(own) | {*function.parameters}
+    ordered = tuple(sorted(used, key=lambda v: v.name))
     parameters = Parameters(addresses=_addresses(function, calls), usual=usual_starts(function.body))
     state = Scope(parameters, {}, effects(), isl.Set("{ [] }"), calls=calls)
     walker = _Cutter(state, calls, budget, [], {}, {}, live, ordered, led_elsewhere(function.body))
@@ -139,7 +138,10 @@ def _addresses(function: Function, calls: Calls) -> Addresses:
     # That a function of other files keeps an address is left to the assumption that nothing overlaps.
     known = calls.summaries.keys() | calls.refused.keys()
     unknown = {c.function for c in own.calls if not isinstance(c.type, (Pointer, Struct))} - known
-    return Addresses(addresses_held(function, borrowing | unknown), calls.keeping, lent)
+    # A function with a summary sets no such pointer.
+    others = {c.function for c in own.calls} - calls.summaries.keys()
+    resetting = any(name in calls.refused or effect_of(name) is None for name in others)
+    return Addresses(addresses_held(function, borrowing | unknown), calls.keeping, lent, resetting)
 
 
 @dataclass(slots=True)
@@ -511,16 +513,29 @@ def nest_of(
 ) -> Nest:
     """The model of statements under static control, from the state in `scope`, which is left at the state
     after them."""
-    entry = scope.active
+    entry, environment = scope.active, dict(scope.environment)
     scope.position = [0]
     region = walk_region(statements, scope)
     loops = [s for s in walk(*statements) if isinstance(s, Loop)]
     site = Site(min(s.site.first for s in loops), max(s.site.last for s in loops))
     scop = to_scop(region, entry.params(), scope.parameters, site, live, inherited)
+    scop = replace(scop, outdated=_outdated(environment, scope))
     for inner in region.entries.values():
         inner.inherited = inherited
         inner.trusted = not region.tainted
     return Nest(scop, region.entries, scope.effects, scope.parameters)
+
+
+def _outdated(environment: Environment, scope: Scope) -> frozenset[str]:
+    """The parameters (isl names) that are values at function entry of variables which have other ones where a
+    nest begins, from an environment there, or later in it."""
+    names = {v: scope.parameters.known(("entry", v)) for v in environment}
+    return frozenset(
+        name
+        for v, name in names.items()
+        if name is not None
+        and (v in scope.effects.scalars or environment[v] != scope.parameters.symbol_named(name))
+    )
 
 
 # --------------------------------------------------------------------------------------------------
@@ -532,7 +547,7 @@ def again(entry: LoopEntry, parameters: Parameters, calls: Calls, live: frozense
     """The model of one loop alone."""
     names = {f.dimension for f in entry.frames}
     own = with_calls(effects(entry.loop), calls)
-    variables = {v.name: v for v in own.variables}
+    variables = {v.name: v for v in own.variables | calls.counters(own)}
     settled = _settled if entry.trusted else _forgotten
     environment = {
         n: settled(n, v, variables.get(n), entry.loop, parameters) for n, v in entry.environment.items()

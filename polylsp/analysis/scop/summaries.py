@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Literal
 
-from polylsp.ir.effects import effects, walk
+from polylsp.ir.effects import Effects, effects, walk
 from polylsp.ir.library import BORROWING, effect_of
 from polylsp.ir.liveness import Callees
 from polylsp.ir.program import (
@@ -36,7 +36,8 @@ class SummaryAccess:
     the parameter (`("[]", ".x")` for `p->x`). `exact`: exactly these, and surely. `update` marks both halves
     of a reduction of a global. `subscript`: the one element in terms of the parameters, where `region` cannot
     express it (`y*m.w + x`); `from_end`: a negative one counts from the end. `bytewise`: as characters,
-    whatever the type of the pointer (`memcpy`)."""
+    whatever the type of the pointer (`memcpy`). `followed`: the steps of the shape beyond `way`, by number,
+    that follow more pointers found in memory (`m[i][j]`)."""
 
     parameter: int
     variable: Variable
@@ -50,6 +51,7 @@ class SummaryAccess:
     subscript: Expr | None = None
     bytewise: bool = False
     from_end: bool = False
+    followed: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,10 @@ class Calls:
         found = self.summaries.get(call.function)
         return found if found is not None or call.function in self.refused else _of_library(call)
 
+    def within(self, function: Function) -> Calls:
+        """The same for the analysis of a function."""
+        return replace(self, named=effects(function.body).variables)
+
     def as_named_here(self, variable: Variable, named: Iterable[Variable] = ()) -> Variable:
         """A variable with static storage that a called function names, as the caller knows it: under a name
         that no variable of the caller has, unless one, of `named` too, is the same."""
@@ -157,6 +163,11 @@ class Calls:
         outer = (v for v in (*self.named, *named) if v.storage in ("global", "cell"))
         same = (v for v in outer if v.source_name == variable.source_name)
         return next(same, replace(variable, name=f"{variable.source_name}@file"))
+
+    def counters(self, own: Effects) -> frozenset[Variable]:
+        """The integers and pointers with static storage that the calls among some effects name."""
+        summaries = {c.function: found for c in own.calls if (found := self.of(c)) is not None}
+        return frozenset(self.as_named_here(v) for one in summaries.values() for v in one.counters)
 
     def callees(self, function: Function) -> Callees:
         """Properties of the functions that a function calls."""

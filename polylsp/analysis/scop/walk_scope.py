@@ -227,13 +227,14 @@ def header(notation: Notation, parameters: Parameters) -> str:
     return f"[{', '.join(names)}] -> " if names else ""
 
 
-def may_touch(variable: Variable, reached: Type, effects: Effects) -> str | None:
+def may_touch(variable: Variable, reached: Type, scope: Scope) -> str | None:
     """The spelling of a pointer through which the nest may write the memory of `variable`, whose
     elements have type `reached`; C's rules on types are believed."""
-    exposed = variable.escapes or variable.storage in ("global", "static", "parameter")
+    lent = variable.name in scope.parameters.addresses.lent and not isinstance(variable.type, Pointer)
+    exposed = (variable.escapes and not lent) or variable.storage in ("global", "static", "parameter")
     if not exposed:
         return None
-    for place in effects.places:
+    for place in scope.effects.places:
         if not may_alias_types(place.type, reached):
             continue
         pointer = _pointer_followed(place)

@@ -166,6 +166,10 @@ class Parameters:
             self.types[name] = of_type
         return Poly.atom(Symbol(name))
 
+    def known(self, key: Hashable) -> str | None:
+        """The isl name of the parameter for the value `key`; `None` if there is none."""
+        return self._by_key.get(key)
+
     @staticmethod
     def symbol_named(name: str) -> Poly:
         """The symbol of that isl name."""

@@ -99,9 +99,7 @@ def declare_local(context: Context, decl: Any, fx: Effects) -> None:
     if is_volatile(context, decl):
         context.volatile.add(variable.name)
     if storage != "local":
-        initialise_static(context, decl.init)
-        if decl.init is not None and is_const(decl):
-            _remember(context, variable, decl.init)
+        _initialised(context, variable, decl)
         return
     name = token_of(decl)
     last = context.site(decl.init).last if decl.init is not None else _end(context, name)
@@ -200,7 +198,14 @@ def _global(context: Context, decl: Any) -> None:
         variable = _enter(context, decl.name, type, "global", _is_table(decl), per_thread)
     if is_volatile(context, decl):
         context.volatile.add(variable.name)
-    initialise_static(context, decl.init)
+    _initialised(context, variable, decl)
+
+
+def _initialised(context: Context, variable: Variable, decl: Any) -> None:
+    """Record the initialiser of a variable with static storage."""
+    leads_to = initialise_static(context, decl.init)
+    if leads_to:
+        context.scopes[-1].names[decl.name] = replace(variable, leads_to=leads_to)
     if is_const(decl) and decl.init is not None:
         _remember(context, variable, decl.init)
 

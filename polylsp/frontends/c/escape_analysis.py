@@ -44,15 +44,19 @@ def give(context: Context, value: Expr) -> None:
         context.leaked |= _sources(context, value)
 
 
-def initialise_static(context: Context, init: Any) -> None:
-    """Record the addresses in the initialiser of an object with static storage: they get away at once."""
+def initialise_static(context: Context, init: Any) -> frozenset[str]:
+    """Record the addresses in the initialiser of an object with static storage: they get away at once. The
+    variables of which these are, by their names in the source."""
+    found: set[str] = set()
     pending: list[Any] = [init]
     while pending:
         node = pending.pop()
         named = context.lookup(node.name) if isinstance(node, c_ast.ID) else None
         if isinstance(named, Variable):
             context.leaked.add("&" + named.name)
+            found.add(named.source_name)
         pending += [child for _, child in node.children()] if node is not None else []
+    return frozenset(found)
 
 
 def escaped(context: Context) -> frozenset[str]:

@@ -479,7 +479,7 @@ def _memory(memory: Memory, made: _Found, shape: tuple[str, ...], fixed: int) ->
         return own
     name = f"{made.variable.name} (loaded)"
     pointer = Variable(name, name, Pointer(memory.element), "local")
-    return replace(own, follows_pointers=False, pointer=pointer, from_entry=False)
+    return replace(own, followed=frozenset(), pointer=pointer, from_entry=False)
 
 
 # --- In words ----------------------------------------------------------------------------
