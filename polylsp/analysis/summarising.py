@@ -16,7 +16,13 @@ from polylsp.analysis.scop.call_effects import allocates, manages_memory, with_c
 from polylsp.analysis.scop.objects import is_of_function
 from polylsp.analysis.scop.obstacles import obstacle, ordered_by_parameter, ordered_call
 from polylsp.analysis.scop.regions import start_values
-from polylsp.analysis.scop.summaries import Calls, NoSummary, Summary, SummaryAccess
+from polylsp.analysis.scop.summaries import (
+    Calls,
+    NoSummary,
+    Summary,
+    SummaryAccess,
+    function_passed,
+)
 from polylsp.analysis.scop.thread_storage import library_variables_set, thread_variables_of
 from polylsp.analysis.scop.untaken import MOST_PRESUMPTIONS, firm_obstacle, only_reports, without_reports
 from polylsp.analysis.scop.walk import walk_region
@@ -64,8 +70,14 @@ _PIECES = 4
 
 
 def callees(function: Function) -> tuple[str, ...]:
-    """The names of the functions called, not counting pure ones, in order of appearance."""
-    return tuple(dict.fromkeys(c.function for c in effects(function.body).calls))
+    """The names of the functions called, not counting pure ones, and of those that are arguments of calls, in
+    order of appearance."""
+    found = (
+        name
+        for call in effects(function.body).calls
+        for name in (call.function, *map(function_passed, call.arguments))
+    )
+    return tuple(dict.fromkeys(name for name in found if name is not None))
 
 
 def summarise(function: Function, calls: Calls) -> Summary | NoSummary:

@@ -322,6 +322,10 @@ def _running_sum_words(
     others = [each for each in terms if each != "\0"]
     is_added = found[1] == "=" and len(terms) - len(others) == 1 and others
     mentions = re.compile(rf"\b{re.escape(write.variable)}\b")
+    used = len(mentions.findall(source.text, span.start, span.end)) - 1 - (found[1] == "=")
+    if "[" not in access_excerpt(source, placed, write) and not used:
+        # A sum whose parts nobody reads is a reduction, unless its steps are rounded to another type.
+        return ""
     if any(mentions.search(each) or "\0" in each for each in others) or not (
         is_added or (found[1] == "+=" and terms)
     ):

@@ -280,7 +280,9 @@ def _sentence(name: str, effect: LibraryEffect, language: Literal["C", "Python"]
         case "jump":
             return Obstacle(f"`{name}` leaves the loop", "leave it with `break` or a flag")
         case "memory-copy":
-            return Obstacle(f"`{name}` is not modelled", "write it as a loop over elements")
+            copies = name.startswith(("mem", "wmem", "bcopy", "bzero"))
+            advice = "write it as a loop over elements" if copies else ""
+            return Obstacle(f"`{name}` is not modelled", advice)
         case "thread":
             return Obstacle(f"`{name}` depends on the thread that runs it", "call it outside of the loop")
         case "lock":

@@ -66,6 +66,9 @@ def formers_of(subject: Subject, ordinal: int) -> Formers | Declined:
     scop = found[1].scop
     conflicts = Conflicts(scop)
     reads = former_accesses(conflicts, ordinal, wanted)
+    if not reads:
+        # A model of the loop alone, which the verdict is from, may tell more than that of its nest.
+        return Declined(f"What the loop `{name}` reads depends on the loops around: make the copy yourself.")
     arrays: list[Former] = []
     for memory in dict.fromkeys(access.memory for access in reads):
         one = _former(subject, scop, loop, [access for access in reads if access.memory is memory])

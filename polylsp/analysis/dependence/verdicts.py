@@ -27,7 +27,7 @@ from polylsp.analysis.dependence.witness import (
 )
 from polylsp.analysis.scop.delinearisation import consistent
 from polylsp.analysis.scop.objects import may_be_led_to, may_overlap, overlap_assumptions
-from polylsp.ir.program import Array, Rejection, Site
+from polylsp.ir.program import Array, Rejection, Site, Variable
 from polylsp.ir.spelling import spell
 from polylsp.ir.verdict import (
     AccessPoint,
@@ -293,7 +293,7 @@ def _scalars_beyond_copies(conflicts: Conflicts, ordinal: int, scalars: LoopScal
     for variable in sorted(accessed, key=lambda v: v.name):
         beyond = beyond_copies(conflicts, variable.name, ordinal)
         if variable.source_name in scalars.closed and beyond:
-            yield _beyond_copy(variable.source_name, *beyond[0])
+            yield _beyond_copy(conflicts, variable, *beyond[0])
 
 
 def _unreachable(
@@ -304,7 +304,7 @@ def _unreachable(
     variable = memory.variable
     beyond = beyond_copies(conflicts, variable.name, ordinal)
     if beyond:
-        return _beyond_copy(variable.source_name, *beyond[0])
+        return _beyond_copy(conflicts, variable, *beyond[0])
     name, site = variable.source_name, accesses[0].site
     if variable.name in scalars.outliving:
         text = f"the loop stores the address of `{name}`, which would be that of a copy"
@@ -331,13 +331,19 @@ def _part_of_copy(memory: Memory, site: Site) -> Rejection | None:
     return Rejection("data-dependent-value", site, text, f"use a variable of its own for `{memory.path}`")
 
 
-def _beyond_copy(name: str, reached: ByCallee | ByAddress, site: Site) -> Rejection:
+def _beyond_copy(
+    conflicts: Conflicts, variable: Variable, reached: ByCallee | ByAddress, site: Site
+) -> Rejection:
     """Reason why a copy per iteration of a variable does not separate iterations."""
+    name = variable.source_name
     match reached:
         case ByCallee(function, certain):
             uses = "uses" if certain else "may use"
             text = f"`{function}` {uses} `{name}` itself, so a copy of `{name}` per iteration does not help"
-            advice = f"make `{name}` local to `{function}`, or pass it as an argument"
+            advice = f"pass `{name}` to `{function}` as an argument"
+            own = (a for a in conflicts.scop.accesses if a.memory.variable.name == variable.name)
+            if all(isinstance(a.reached, ByCallee) for a in own):
+                advice = f"make `{name}` local to `{function}`, or pass it as an argument"
             return Rejection("callee-state", site, text, advice)
         case ByAddress(pointer, _):
             text = f"`{pointer}` points to `{name}`, and would not lead to a copy of `{name}` per iteration"

@@ -355,7 +355,7 @@ def _at_a_distance(conflicts: Conflicts, conflict: Conflict, loop: Loop) -> Cond
         return None
     (name,) = named
     shown = conflicts.scop.parameters.get(name, name)
-    condition = f"the loop runs more than `{shown}` times"
+    condition = f"`{shown}` is not 0 and the loop runs more than `|{shown}|` times"
     return ConditionalRace(condition, access_point(conflict.sink))
 
 

@@ -65,6 +65,12 @@ def unknown_call(call: Call, calls: Calls) -> Rejection:
     known = call_obstacle(call.function)
     if known is not None:
         return Rejection("unknown-call", call.site, known.reason, known.advice)
+    if call.function.startswith("*"):
+        advice = "call a function by its name, or keep this call out of the loop"
+        return Rejection("unknown-call", call.site, f"the effects of `{call.function}` are unknown", advice)
+    if call.function.startswith("__polylsp_"):
+        name = call.function.removeprefix("__polylsp_")
+        return Rejection("unknown-call", call.site, f"the effects of `{name}` are unknown")
     advice = f"define `{call.function}` in this file"
     if call.type != OtherType("void"):
         pointed = any(isinstance(each.type, (Pointer, Array)) for each in call.arguments)

@@ -19,11 +19,14 @@ from polylsp.ir.program import (
     Floating,
     Function,
     Integer,
+    Invariant,
+    OtherType,
     Pointer,
     Presumption,
     Struct,
     Type,
     Variable,
+    stripped,
 )
 from polylsp.ir.verdict import Assumption, ReductionOperator
 
@@ -147,9 +150,9 @@ class Calls:
     named: frozenset[Variable] = frozenset()
 
     def of(self, call: Call) -> Summary | None:
-        """The summary of a called function: one of the project, or one of the library that copies memory."""
+        """The summary of a called function: one of the project, or one of the library that writes memory."""
         found = self.summaries.get(call.function)
-        return found if found is not None or call.function in self.refused else _of_library(call)
+        return found if found is not None or call.function in self.refused else _of_library(call, self)
 
     def within(self, function: Function) -> Calls:
         """The same for the analysis of a function."""
@@ -197,34 +200,116 @@ def _returning(function: Function) -> frozenset[str]:
     return frozenset(c.function for c in calls if id(c) not in unused)
 
 
-_COPYING = {"memcpy": (0, 1), "memmove": (0, 1), "memset": (0,)}
-"""Parameters with the memory that a function of the library writes, and reads: as many bytes of it as its
-third argument says (C11, 7.24.2 and 7.24.6)."""
+_Extent = Literal["bytes", "one", "some", "records"]
+_Part = tuple[int, Literal["read", "write"], _Extent]
+
+_COPY: tuple[_Part, ...] = ((1, "read", "bytes"), (0, "write", "bytes"))
+_TEXT: tuple[_Part, ...] = ((1, "read", "some"), (0, "write", "some"))
+_LIBRARY: dict[str, tuple[_Part, ...]] = {
+    "memcpy": _COPY,
+    "memmove": _COPY,
+    "memset": ((0, "write", "bytes"),),
+    **dict.fromkeys(("strcpy", "stpcpy", "strncpy"), _TEXT),
+    **dict.fromkeys(("strcat", "strncat"), (*_TEXT[:1], (0, "read", "some"), *_TEXT[1:])),
+    **dict.fromkeys(("sprintf", "snprintf"), ((0, "write", "some"),)),
+    "sscanf": ((0, "read", "some"),),
+    **dict.fromkeys(
+        ("frexp", "frexpf", "frexpl", "modf", "modff", "modfl", "lgamma_r"), ((1, "write", "one"),)
+    ),
+    **dict.fromkeys(("sincos", "sincosf"), ((1, "write", "one"), (2, "write", "one"))),
+    "qsort": ((0, "read", "records"), (0, "write", "records")),
+}
+"""The accesses of functions of the library, by the number of the parameter that leads there: as many bytes as
+the third argument says (C11, 7.24.2 and 7.24.6), one element, any elements from there on, or as many elements
+as the second argument says (C11, 7.22.5.2)."""
+
+_VARIADIC: dict[str, tuple[int, Literal["read", "write"]]] = {
+    "sprintf": (2, "read"),
+    "snprintf": (3, "read"),
+    "sscanf": (2, "write"),
+}
+"""The first of the arguments that a format names, and what is done behind those that are pointers."""
 
 
-def _of_library(call: Call) -> Summary | None:
-    """Summary of a function of the library that copies memory or fills it, for the types of the arguments of
-    one call; `None` for other functions, and elements of unknown size."""
-    places = _COPYING.get(call.function.removeprefix("__builtin_"), ())
-    if not places or len(call.arguments) != 3:
+def _of_library(call: Call, calls: Calls) -> Summary | None:
+    """Summary of a function of the library that writes memory through its arguments, for the types of the
+    arguments of one call; `None` for other functions, and elements of unknown size."""
+    name = call.function.removeprefix("__builtin_")
+    parts, arguments = _LIBRARY.get(name, ()), call.arguments
+    if name in _VARIADIC:
+        first, done = _VARIADIC[name]
+        named: list[_Part] = [(k, done, "some") for k in range(first, len(arguments)) if _leads(arguments[k])]
+        parts = (*parts, *named)
+    if not parts or len(arguments) <= max(number for number, *_ in parts):
         return None
     accesses: list[SummaryAccess] = []
-    for number in reversed(places):
-        to = call.arguments[number].type
-        made = _bytes_of(number, to.to) if isinstance(to, Pointer) else ()
+    for number, kind, extent in parts:
+        to = arguments[number].type
+        if not isinstance(to, Pointer):
+            return None
+        if not _leads(arguments[number]):
+            # A string literal.
+            continue
+        made = _behind(number, kind, extent, to.to, call)
         if not made:
             return None
         accesses += made
-    names = ("to", "from" if len(places) > 1 else "value", "size")
+    if name == "qsort" and not _only_compares(arguments[-1], calls):
+        return None
     parameters = tuple(
-        Variable(name, name, argument.type, "parameter")
-        for name, argument in zip(names, call.arguments, strict=True)
+        Variable(f"argument {k}", f"argument {k}", argument.type, "parameter")
+        for k, argument in enumerate(arguments)
     )
-    key = f"{call.function} {[a.type for a in call.arguments]}"
-    return Summary(call.function, key, parameters, (2,), tuple(accesses), None, state=())
+    integers = tuple(k for k in (1, 2) if any(extent == _COUNTED[k] for *_, extent in parts))
+    key = f"{call.function} {[a.type for a in arguments]}"
+    return Summary(call.function, key, parameters, integers, tuple(accesses), None, state=())
 
 
-def _bytes_of(parameter: int, element: Type) -> tuple[SummaryAccess, ...]:
+_COUNTED: dict[int, _Extent] = {1: "records", 2: "bytes"}
+"""The parameters that say how much is accessed."""
+
+
+def _leads(argument: Expr) -> bool:
+    """True if an argument is a pointer to memory that may be written."""
+    return isinstance(argument.type, Pointer) and not isinstance(stripped(argument), Invariant)
+
+
+def _only_compares(argument: Expr, calls: Calls) -> bool:
+    """True if an argument is a function that writes nothing, and reads nothing that is not behind its
+    arguments."""
+    name = function_passed(argument)
+    summary = calls.summaries.get(name) if name is not None else None
+    if summary is None or summary.counters or summary.per_thread or summary.sets:
+        return False
+    return all(each.kind == "read" and each.parameter >= 0 for each in summary.accesses)
+
+
+def function_passed(argument: Expr) -> str | None:
+    """The name of the function that an argument is; `None` where it is something else."""
+    value = stripped(argument)
+    is_function = isinstance(value.type, Pointer) and value.type.to == OtherType("function")
+    return value.text if isinstance(value, Invariant) and is_function else None
+
+
+def _behind(
+    parameter: int, kind: Literal["read", "write"], extent: _Extent, element: Type, call: Call
+) -> tuple[SummaryAccess, ...]:
+    """Accesses behind a pointer to elements; none where their size is unknown."""
+    if extent == "bytes":
+        return _bytes_of(parameter, kind, element)
+    if not isinstance(element, (Integer, Floating)) or element.bits > 64:
+        return ()
+    region = {"one": "{ [] -> [0] }", "some": "{ [] -> [x] : x >= 0 }"}.get(extent, "")
+    if extent == "records":
+        size = stripped(call.arguments[2])
+        if not isinstance(size, Constant) or size.value != max(element.bits // 8, 1):
+            return ()
+        region = "{ [count] -> [x] : 0 <= x < count }"
+    variable = Variable(f"argument {parameter}", f"argument {parameter}", Pointer(element), "parameter")
+    return (SummaryAccess(parameter, variable, ("[]",), kind, element, region, extent != "some"),)
+
+
+def _bytes_of(parameter: int, kind: Literal["read", "write"], element: Type) -> tuple[SummaryAccess, ...]:
     """Accesses of as many bytes as an argument says, behind a pointer to elements: of whole elements (for
     elements that are arrays, of all of theirs), and of the one that ends in between; none where the size of
     an element is unknown."""
@@ -244,7 +329,6 @@ def _bytes_of(parameter: int, element: Type) -> tuple[SummaryAccess, ...]:
     rest = f"{{ {space} : 0 <= x0 and {size}x0 < size and {size}x0 + {size} > size{within} }}"
     name = "to" if parameter == 0 else "from"
     variable = Variable(name, name, Pointer(element), "parameter")
-    kind = "write" if parameter == 0 else "read"
     shape = ("[]",) * (len(extents) + 1)
     return (
         SummaryAccess(parameter, variable, shape, kind, element, whole, True, bytewise=True),

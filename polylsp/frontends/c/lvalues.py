@@ -60,8 +60,9 @@ def place(context: Context, node: Any, fx: Effects) -> Place | None:
     found = _place(context, node, fx)
     if found is not None and found.variable.name in context.volatile:
         name = found.variable.source_name
-        message = f"`{name}` is `volatile`, so its accesses must keep their order"
-        refuse(fx, "volatile", found.site, message, f"copy `{name}` to a plain variable before the loop")
+        message = f"`{name}` is `volatile` or `_Atomic`, so its accesses must keep their order"
+        advice = f"work on a plain variable in the loop, and store it in `{name}` after it"
+        refuse(fx, "volatile", found.site, message, advice)
     return found
 
 
