@@ -28,11 +28,13 @@ from polylsp.ir.program import (
     Declare,
     Expr,
     If,
+    Integer,
     Loop,
     Place,
     Read,
     Site,
     Statement,
+    Variable,
     subexpressions,
     within,
 )
@@ -56,16 +58,29 @@ def inner_loops(subject: Subject, ordinal: int) -> tuple[LoopFacts, ...]:
 
 def collapsible(subject: Subject, root: LoopFacts) -> tuple[LoopFacts, ...]:
     """The loops, `root` first, of which one directive can make a single loop: each parallel, perfectly
-    nested, with bounds that do not depend on the ones around it (OpenMP 5.2, 4.4.3)."""
+    nested, with bounds that do not depend on the ones around it (OpenMP 5.2, 4.4.3). Counters of fewer than 32
+    bits stay apart: gcc counts the iterations of the single loop in their type, in which these may not fit
+    (seen with gcc 12)."""
     found = [root]
-    while (inner := _only_loop(subject.loop(found[-1].ordinal))) is not None:
+    while not _is_narrow(subject, found[-1]) and (inner := _only_loop(subject.loop(found[-1].ordinal))) is not None:
         facts = subject.known(inner.ordinal)
         if not _joins(facts, root) or not _is_rectangular(subject, inner, root):
+            break
+        if _is_narrow(subject, facts):
             break
         if keeps_apart(subject, found[-1], facts):
             break
         found.append(facts)
     return tuple(found)
+
+
+def _is_narrow(subject: Subject, loop: LoopFacts) -> bool:
+    """True if the counter of a loop has fewer than 32 bits."""
+    of_type = counter_of(subject.loop(loop.ordinal)).type
+    return isinstance(of_type, Integer) and of_type.bits < _NARROW
+
+
+_NARROW = 32
 
 
 def limited(loops: tuple[LoopFacts, ...], most: int) -> tuple[LoopFacts, ...]:
@@ -111,16 +126,17 @@ def _is_rectangular(subject: Subject, inner: Loop, root: LoopFacts) -> bool:
     """True if the first and last value and the step are the same in all iterations of the loops around."""
     changed = effects(subject.loop(root.ordinal)).scalars
     return not any(
-        isinstance(node, Read) and node.place.variable.name in changed - {_counter(inner)}
+        isinstance(node, Read) and node.place.variable.name in changed - {counter_of(inner).name}
         for value in _header_values(subject, inner)
         for node in subexpressions(value)
     )
 
 
-def _counter(loop: Loop) -> str:
+def counter_of(loop: Loop) -> Variable:
+    """The variable that counts the iterations of a loop in canonical form."""
     step = loop.step.statements[0]
     assert isinstance(step, Assign)
-    return step.target.variable.name
+    return step.target.variable
 
 
 def _header_values(subject: Subject, loop: Loop) -> Iterable[Expr]:

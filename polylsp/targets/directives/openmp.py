@@ -15,10 +15,18 @@ from polylsp.emit.c_pragmas import Clause, Directive, clauses, condition, left_o
 from polylsp.emit.directive_placing import Atomic, before_loop, before_updates, no_room, remark, removed_hints
 from polylsp.emit.source_names import names_at
 from polylsp.emit.subject import Subject
+from polylsp.ir.program import Integer
 from polylsp.ir.verdict import Assumption, Parallel
 from polylsp.model.action import Answer, Declined, Edited, Replacement
 from polylsp.model.facts import LoopFacts, parallel_roots
-from polylsp.targets.directives.loop_nesting import collapsible, inner_loops, is_uneven, limited, work_of
+from polylsp.targets.directives.loop_nesting import (
+    collapsible,
+    counter_of,
+    inner_loops,
+    is_uneven,
+    limited,
+    work_of,
+)
 from polylsp.targets.directives.sharing import Sharing, sharing
 
 _FEW_ITERATIONS = 32
@@ -140,11 +148,15 @@ def _schedule(
     """Distribution of iterations that do different amounts of work: in small chunks, as threads become free
     (`dynamic`) or in turn (`static`). A loop with `lastprivate` takes the latter: LLVM's OpenMP runtime takes
     iterations of dynamic loops from one thread to another, and then at times copies no value back (seen with
-    LLVM 19)."""
+    LLVM 19). So does a loop that counts down in an unsigned type: gcc's runtime runs no iteration of it in
+    dynamic chunks (seen with gcc 12)."""
     root = loops[0].ordinal
     found = subject.nest(root)
     if found is None or not is_uneven(found[1].scop, root):
         return None
+    of_type = counter_of(subject.loop(root)).type
+    if isinstance(of_type, Integer) and not of_type.signed and found[1].scop.loops[root].step < 0:
+        kind = "static"
     inside = inner_loops(subject, loops[-1].ordinal)
     deep = any(inner_loops(subject, each.ordinal) for each in inside)
     if deep:
