@@ -184,14 +184,23 @@ def addresses(w: Writer) -> None:
         w.top += [
             f"{w.pick('', 'static ')}{kind} *{kept};",
             f"{w.pick('', 'static ')}void {keep}({kind} *p) {{ {kept} = p; }}",
-            f"static {kind} {look}(void) {{ return *{kept}; }}",
         ]
+        called = f"{look}()"
+        if w.chance(40):
+            # More than a value that stands for the call.
+            seen, called = w.name("seen"), f"{look}(i)"
+            w.top += [
+                f"static {kind} {seen}[{ROOM}];",
+                f"static {kind} {look}(int i) {{ {seen}[i] = *{kept}; return {seen}[i]; }}",
+            ]
+        else:
+            w.top.append(f"static {kind} {look}(void) {{ return *{kept}; }}")
         shape, write, read = (
             f"{w.pick('', 'static ')}{kind} {t};",
             t,
-            w.pick(f"{look}()", f"{look}()", f"*{kept}"),
+            w.pick(called, called, f"*{kept}"),
         )
-        alias, none = f"{keep}(&{t});", t
+        alias, none = w.pick(f"{keep}(&{t});", f"{kept} = &{t};"), t
     else:
         hold = w.name("hold")
         w.top.append(f"struct {hold} {{ {kind} *at; }};")
@@ -226,7 +235,8 @@ def addresses(w: Writer) -> None:
     w.code += w.loop(w.mixed(body), mark)
     outside = place not in ("inside",) or static or by_global
     if outside and w.chance(30) and w.sizes[1] > 0:
-        w.result(w.pick(read, none) if (alias in w.head or by_global) else none)
+        after = read.replace("(i)", "(0)")
+        w.result(w.pick(after, none) if (alias in w.head or by_global) else none)
 
 
 def scatters(w: Writer) -> None:
