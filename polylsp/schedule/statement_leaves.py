@@ -24,6 +24,7 @@ from polylsp.ir.program import (
     AddressOf,
     Assign,
     Block,
+    Call,
     Declare,
     Integer,
     Jump,
@@ -189,7 +190,8 @@ def _end(subject: Subject, end: End) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Mention:
-    """A statement that names a variable; `leaf` is `None` in the header of an opened loop."""
+    """A statement that names a variable, or calls a function that does; `leaf` is `None` in the header of an
+    opened loop."""
 
     variable: Variable
     sets: bool
@@ -233,6 +235,7 @@ def scalar_dependences(
 
 def _mentions(subject: Subject, leaves: Sequence[Leaf]) -> Iterator[_Mention]:
     roots = dict.fromkeys(leaf.loops[0] for leaf in leaves)
+    calls = subject.calls.within(subject.function)
     for statement in walk(*(subject.loop(root) for root in roots)):
         if isinstance(statement, Block):
             continue
@@ -241,6 +244,10 @@ def _mentions(subject: Subject, leaves: Sequence[Leaf]) -> Iterator[_Mention]:
             yield _Mention(statement.variable, False, True, leaf, statement.site)
         for place, sets in _places(statement):
             yield _Mention(place.variable, sets, False, leaf, statement.site)
+        # Called functions use globals by their names.
+        inside = (n for e in expressions(statement) for n in subexpressions(e) if isinstance(n, Call))
+        for variable in calls.counters(inside):
+            yield _Mention(variable, False, False, leaf, statement.site)
 
 
 def _places(statement: Statement) -> Iterator[tuple[Place, bool]]:

@@ -113,7 +113,7 @@ def cut(function: Function, calls: Calls, live: frozenset[str], budget: Budget) 
     with less detail, then in smaller pieces; the loops that are lost even so are refused."""
     own = effects(function.body)
     # Called functions may use globals that the function does not name.
-    used = own.variables | calls.counters(own) | {*function.parameters}
+    used = own.variables | calls.counters(own.calls) | {*function.parameters}
     ordered = tuple(sorted(used, key=lambda v: v.name))
     parameters = Parameters(addresses=_addresses(function, calls), usual=usual_starts(function.body))
     state = Scope(parameters, {}, effects(), isl.Set("{ [] }"), calls=calls)
@@ -547,7 +547,7 @@ def again(entry: LoopEntry, parameters: Parameters, calls: Calls, live: frozense
     """The model of one loop alone."""
     names = {f.dimension for f in entry.frames}
     own = with_calls(effects(entry.loop), calls)
-    variables = {v.name: v for v in own.variables | calls.counters(own)}
+    variables = {v.name: v for v in own.variables | calls.counters(own.calls)}
     settled = _settled if entry.trusted else _forgotten
     environment = {
         n: settled(n, v, variables.get(n), entry.loop, parameters) for n, v in entry.environment.items()

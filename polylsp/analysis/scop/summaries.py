@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Literal
 
-from polylsp.ir.effects import Effects, effects, walk
+from polylsp.ir.effects import effects, walk
 from polylsp.ir.library import BORROWING, effect_of
 from polylsp.ir.liveness import Callees
 from polylsp.ir.program import (
@@ -167,9 +167,9 @@ class Calls:
         same = (v for v in outer if v.source_name == variable.source_name)
         return next(same, replace(variable, name=f"{variable.source_name}@file"))
 
-    def counters(self, own: Effects) -> frozenset[Variable]:
-        """The integers and pointers with static storage that the calls among some effects name."""
-        summaries = {c.function: found for c in own.calls if (found := self.of(c)) is not None}
+    def counters(self, called: Iterable[Call]) -> frozenset[Variable]:
+        """The integers and pointers with static storage that called functions name."""
+        summaries = {c.function: found for c in called if (found := self.of(c)) is not None}
         return frozenset(self.as_named_here(v) for one in summaries.values() for v in one.counters)
 
     def callees(self, function: Function) -> Callees:

@@ -58,15 +58,15 @@ def inner_loops(subject: Subject, ordinal: int) -> tuple[LoopFacts, ...]:
 
 def collapsible(subject: Subject, root: LoopFacts) -> tuple[LoopFacts, ...]:
     """The loops, `root` first, of which one directive can make a single loop: each parallel, perfectly
-    nested, with bounds that do not depend on the ones around it (OpenMP 5.2, 4.4.3). Counters of fewer than 32
-    bits stay apart: gcc counts the iterations of the single loop in their type, in which these may not fit
+    nested, with bounds that do not depend on the ones around it (OpenMP 5.2, 4.4.3). Counters of fewer than
+    32 bits stay apart: gcc counts the iterations of the single loop in their type, in which these may not fit
     (seen with gcc 12)."""
     found = [root]
-    while not _is_narrow(subject, found[-1]) and (inner := _only_loop(subject.loop(found[-1].ordinal))) is not None:
+    while (inner := _only_loop(subject.loop(found[-1].ordinal))) is not None:
         facts = subject.known(inner.ordinal)
         if not _joins(facts, root) or not _is_rectangular(subject, inner, root):
             break
-        if _is_narrow(subject, facts):
+        if _is_narrow(subject, root) or _is_narrow(subject, facts):
             break
         if keeps_apart(subject, found[-1], facts):
             break
