@@ -9,7 +9,7 @@ from functools import cached_property
 
 from polylsp.analysis.scop.regions import Nest
 from polylsp.analysis.scop.summaries import Calls
-from polylsp.analysis.scop.thread_storage import errno_of_runtime
+from polylsp.analysis.scop.thread_storage import errno_of_runtime, floating_point_environment
 from polylsp.core.text import Span
 from polylsp.frontends.c.macros import Macro
 from polylsp.ir.effects import Effects, effects, loops_in, walk
@@ -120,10 +120,12 @@ class Subject:
         declared = {s.variable for s in walk(self.function.body) if isinstance(s, Declare)}
         return self.effects.variables | declared | set(self.function.parameters)
 
-    def errno_of_runtime(self, ordinal: int) -> str:
-        """Reason why a loop cannot run on threads or a device because of `errno`; empty if it can."""
-        if not self._naming_errno:
-            return ""
+    def state_of_thread(self, ordinal: int) -> str:
+        """Reason why a loop cannot run on threads or a device because of `errno`, or of the floating-point
+        environment; empty if it can."""
+        environment = floating_point_environment(self.function)
+        if environment or not self._naming_errno:
+            return environment
         return errno_of_runtime(self.function, ordinal, self._naming_errno)
 
     @cached_property

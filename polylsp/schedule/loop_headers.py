@@ -235,6 +235,10 @@ class Iterations:
     steps: tuple[int, ...]
 
 
+_LEAST_BITS = 32
+"""Bits of a counter to which tiles may be added."""
+
+
 def iterations(subject: Subject, chain: Chain, down: bool = False) -> Iterations | Declined:
     """The iterations of loops that count up by one, in signed integers, between linear bounds; or `down` by
     one, for an edit that asks in which direction they go."""
@@ -250,6 +254,9 @@ def iterations(subject: Subject, chain: Chain, down: bool = False) -> Iterations
             return Declined(
                 f"The loop `{name}` counts in unsigned integers, where new bounds could wrap around."
             )
+        of_type = counter(subject, ordinal).type
+        if isinstance(of_type, Integer) and of_type.bits < _LEAST_BITS:
+            return Declined(f"The loop `{name}` counts in {of_type.bits} bits, where new bounds may not fit.")
         found = header_of(reader, depth, text.node)
         if found is None or (found.step < 0 and not down):
             header = subject.text[text.header.start : text.header.end]

@@ -3,6 +3,7 @@ threading runtime leaves in it would be visible (`errno`)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -51,7 +52,11 @@ def thread_bound(loop: Loop, calls: Calls) -> Rejection | None:
             name = summary.per_thread[0]
             text = f"`{call.function}` uses `{name}`, which is thread-local: other threads have their own"
             return Rejection("thread-local", call.site, text)
+        read = () if summary is None else {v.source_name for v in summary.counters}
         for name in call.sets if summary is None else summary.sets:
+            if name in read:
+                text = f"`{call.function}` may set `{name}`, and reads it: all threads share it"
+                return Rejection("thread-local", call.site, text)
             if name in call.watched:
                 text = f"`{call.function}` may set `{name}`, which this function reads"
                 advice = f"test arguments or results instead of `{name}`"
@@ -91,6 +96,17 @@ class _Errno(IntEnum):
     FOREIGN = 1
     AFTER_CALL = 2
     ASSIGNED = 3
+
+
+_FLOATING_POINT = re.compile(r"fe(clear|get|raise|set|test|hold|update|enable|disable)\w*")
+
+
+def floating_point_environment(function: Function) -> str:
+    """Reason why no loop of a function can be spread over threads because it uses the floating-point
+    environment, of which each thread has its own (C11, 7.6); empty if it does not."""
+    used = (c.function for c in effects(function.body).calls if _FLOATING_POINT.fullmatch(c.function))
+    name = next(used, None)
+    return "" if name is None else f"`{name}` is about one thread: others have modes and flags of their own."
 
 
 def errno_of_runtime(function: Function, loop: int, naming: Iterable[Function]) -> str:

@@ -263,7 +263,7 @@ def kernel_of(subject: Subject, root: LoopFacts, target: Abilities) -> Kernel | 
     """A loop as a kernel, without the arrays that move for it."""
     reason = _obstacle(subject, root) or left_out(subject, root)
     reason = reason or of_another_family(subject, root.site, target.family) or no_room(subject, root)
-    reason = reason or subject.errno_of_runtime(root.ordinal)
+    reason = reason or subject.state_of_thread(root.ordinal)
     if reason:
         return Declined(reason)
     loops = limited(target.together(subject, root), target.most)

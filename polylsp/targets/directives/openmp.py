@@ -86,7 +86,7 @@ def _made(subject: Subject, root: LoopFacts, settings: Settings) -> _Made | Decl
     )
     if present:
         return Declined(present)
-    seen = subject.errno_of_runtime(root.ordinal)
+    seen = subject.state_of_thread(root.ordinal)
     if seen:
         return Declined(seen)
     loops = _together(subject, root, settings)

@@ -204,7 +204,7 @@ def _already(region: Region) -> str:
     if called:
         return f"`{called[1]}` runs this loop on a GPU already."
     return next(
-        filter(None, map(subject.errno_of_runtime, (s.ordinal for s in loops_at(region.statements)))), ""
+        filter(None, map(subject.state_of_thread, (s.ordinal for s in loops_at(region.statements)))), ""
     )
 
 
