@@ -40,8 +40,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A conditional line: its `word` (`if`, `ifdef`, `ifndef`, `elif`, `else`, `endif`), and the expression or
-    the name after it."""
+    """A conditional line: its `word` (`if`, `ifdef`, `ifndef`, `elif`, `else`, `endif`), and the expression
+    or name after it."""
 
     word: str
     argument: str
