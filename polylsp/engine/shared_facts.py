@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, fields, replace
-from functools import cache
-from typing import TypeVar
+from operator import attrgetter
+from typing import Any, TypeVar
 
 from polylsp.ir.program import (
     AddressOf,
@@ -50,8 +50,8 @@ T = TypeVar("T")
 def shared(
     function: Function, shape: Hashable, analysed: Callable[[Function], FunctionFacts]
 ) -> FunctionFacts:
-    """The facts of a function as `analysed` finds them, or as it found them for another function. Equal shapes:
-    all that facts rest on beside the function is equal. `analysed` may use a function's name for
+    """The facts of a function as `analysed` finds them, or as it found them for another one. Where shapes are
+    equal, so is all that facts rest on beside the function. `analysed` uses its name for
     `FunctionFacts.name` alone."""
     known = _shapes.get(shape)
     if known is None:
@@ -139,9 +139,8 @@ _PARTS = (
 """The parts of a program that contain expressions. All others are compared as they are."""
 
 
-@cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(each.name for each in fields(kind))
+_FIELDS = {kind: attrgetter(*(each.name for each in fields(kind)), "__class__") for kind in _PARTS}
+"""For each kind of part, its fields in order, and its class (so that there are always several)."""
 
 
 def _observed(part: T, read: set[int], known: dict[int, tuple[object, object]]) -> T:
@@ -156,21 +155,28 @@ def _observed(part: T, read: set[int], known: dict[int, tuple[object, object]]) 
         if isinstance(part, Constant):
             made: object = _ObservedConstant(part.value, part.type, part.site, len(known), read)
         else:
-            made = kind(*(_observed(getattr(part, name), read, known) for name in _names(kind)))
+            made = kind(*(_observed(each, read, known) for each in _FIELDS[kind](part)[:-1]))
         found = known[id(part)] = part, made
     return found[1]  # type: ignore[return-value]
 
 
 def _agree(own: object, other: object, read: frozenset[int]) -> bool:
     """True if two parts of programs are equal but for constants that are not `read`; `own` is observed."""
-    kind = type(own)
-    if kind is _ObservedConstant:
-        return type(other) is Constant and own.agrees(other, read)  # type: ignore[attr-defined]
-    if kind is not type(other):
-        return False
-    if kind is tuple:
-        pairs = zip(own, other, strict=False)  # type: ignore[call-overload]
-        return len(own) == len(other) and all(_agree(a, b, read) for a, b in pairs)  # type: ignore[arg-type]
-    if kind in _PARTS:
-        return all(_agree(getattr(own, name), getattr(other, name), read) for name in _names(kind))
-    return own == other
+    pending: list[tuple[Any, Any]] = [(own, other)]
+    while pending:
+        left, right = pending.pop()
+        kind = type(left)
+        if kind is _ObservedConstant:
+            if type(right) is not Constant or not left.agrees(right, read):
+                return False
+        elif kind is not type(right):
+            return False
+        elif kind is tuple:
+            if len(left) != len(right):
+                return False
+            pending += zip(left, right, strict=True)
+        elif (parts := _FIELDS.get(kind)) is not None:
+            pending += zip(parts(left), parts(right), strict=True)
+        elif left is not right and left != right:
+            return False
+    return True

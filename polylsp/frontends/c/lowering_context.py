@@ -6,6 +6,7 @@ the tree and the brackets of the token list. Unsupported code is noted as a reje
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,17 +41,17 @@ class Sites:
         self.tokens = tokens
         self.words = frozenset(tokens)
         self.match = matching_brackets(tokens)
-        self._known: dict[int, tuple[int, int, Any]] = {}
+        self._known: dict[int, tuple[tuple[int, int], Any]] = {}
         self._closed: dict[tuple[int, int], Site] = {}
 
     def of(self, node: Any) -> Site:
         """The tokens of an expression, widened until its brackets are closed."""
-        first, last = self._bounds(node)
-        if first < 0:
-            return Site(0, 0)
-        found = self._closed.get((first, last))
+        bounds = self._bounds(node)
+        found = self._closed.get(bounds)
         if found is None:
-            found = self._closed[first, last] = self._balanced(first, max(first, last))
+            first, last = bounds
+            found = Site(0, 0) if first < 0 else self._balanced(first, max(first, last))
+            self._closed[bounds] = found
         return found
 
     def parentheses_after(self, keyword: int) -> Site:
@@ -85,45 +86,23 @@ class Sites:
     def _bounds(self, node: Any) -> tuple[int, int]:
         known = self._known.get(id(node))
         if known is None:
-            known = (*self._find(node), node)
-            self._known[id(node)] = known
-        return known[0], known[1]
+            # The node stays referenced so that no other reuses its identity.
+            known = self._known[id(node)] = self._find(node), node
+        return known[0]
 
     def _find(self, node: Any) -> tuple[int, int]:
-        line = node.coord.line if getattr(node, "coord", None) is not None else -1
-        match node:
-            case c_ast.UnaryOp():
-                return self._unary(node, line)
-            case c_ast.BinaryOp():
-                return self._bounds(node.left)[0], self._bounds(node.right)[1]
-            case c_ast.Assignment():
-                return self._bounds(node.lvalue)[0], self._bounds(node.rvalue)[1]
-            case c_ast.TernaryOp():
-                return self._bounds(node.cond)[0], self._bounds(node.iffalse)[1]
-            case c_ast.ArrayRef():
-                return self._bounds(node.name)[0], self._skip(self._bounds(node.subscript)[1] + 1, "]")
-            case c_ast.StructRef():
-                return self._bounds(node.name)[0], node.field.coord.line
-            case c_ast.FuncCall():
-                first, last = self._bounds(node.name)
-                opening = self._skip(last + 1, "(")
-                return first, self.match.get(opening, opening)
-            case c_ast.ExprList():
-                return self._bounds(node.exprs[0])[0], self._bounds(node.exprs[-1])[1]
-            case c_ast.Cast():
-                return line, self._bounds(node.expr)[1]
-            case c_ast.CompoundLiteral():
-                return line, self.match.get(self.match.get(line, line) + 1, line)
-            case c_ast.Compound():
-                return line, self.match.get(line, line)
-            case c_ast.InitList():
-                return self._list(node, line)
-            case c_ast.NamedInitializer():
-                return self._bounds(node.expr)
-            case c_ast.Constant() if node.type == "string":
-                return line, self._strings(line)
-            case _:
-                return line, line
+        coord = getattr(node, "coord", None)
+        line = -1 if coord is None else coord.line
+        find = _BOUNDS.get(type(node))
+        return (line, line) if find is None else find(self, node, line)
+
+    def _call(self, node: Any, line: int) -> tuple[int, int]:
+        first, last = self._bounds(node.name)
+        opening = self._skip(last + 1, "(")
+        return first, self.match.get(opening, opening)
+
+    def _element(self, node: Any, line: int) -> tuple[int, int]:
+        return self._bounds(node.name)[0], self._skip(self._bounds(node.subscript)[1] + 1, "]")
 
     def _unary(self, node: Any, line: int) -> tuple[int, int]:
         if node.op in ("p++", "p--"):
@@ -156,6 +135,31 @@ class Sites:
         while line + 1 < len(self.tokens) and self.tokens[line + 1].endswith('"'):
             line += 1
         return line
+
+
+_BOUNDS: dict[type, Callable[[Sites, Any, int], tuple[int, int]]] = {
+    c_ast.UnaryOp: Sites._unary,
+    c_ast.BinaryOp: lambda own, node, _: (own._bounds(node.left)[0], own._bounds(node.right)[1]),
+    c_ast.Assignment: lambda own, node, _: (own._bounds(node.lvalue)[0], own._bounds(node.rvalue)[1]),
+    c_ast.TernaryOp: lambda own, node, _: (own._bounds(node.cond)[0], own._bounds(node.iffalse)[1]),
+    c_ast.ArrayRef: Sites._element,
+    c_ast.StructRef: lambda own, node, _: (own._bounds(node.name)[0], node.field.coord.line),
+    c_ast.FuncCall: Sites._call,
+    c_ast.ExprList: lambda own, node, _: (own._bounds(node.exprs[0])[0], own._bounds(node.exprs[-1])[1]),
+    c_ast.Cast: lambda own, node, line: (line, own._bounds(node.expr)[1]),
+    c_ast.CompoundLiteral: lambda own, _, line: (
+        line,
+        own.match.get(own.match.get(line, line) + 1, line),
+    ),
+    c_ast.Compound: lambda own, _, line: (line, own.match.get(line, line)),
+    c_ast.InitList: Sites._list,
+    c_ast.NamedInitializer: lambda own, node, _: own._bounds(node.expr),
+    c_ast.Constant: lambda own, node, line: (
+        line,
+        own._strings(line) if node.type == "string" else line,
+    ),
+}
+"""The first and the last token of a node, given the token that it names; of other nodes just that one."""
 
 
 def token_of(node: Any) -> int:
