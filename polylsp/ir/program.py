@@ -484,8 +484,8 @@ class Function:
 
 
 def subexpressions(expression: Expr) -> Iterator[Expr]:
-    """An expression and everything inside it, subscripts included. That of the last expressions is remembered:
-    each is taken apart for many questions."""
+    """An expression and everything inside it, subscripts included; that of the last expressions is
+    remembered, since each is taken apart for many questions."""
     if isinstance(expression, (Constant, Invariant)) or (
         isinstance(expression, (Read, AddressOf)) and not expression.place.steps
     ):
