@@ -71,9 +71,10 @@ def test_a_number_that_facts_rest_on_is_not_shared(
 
 
 def test_facts_are_not_shared_across_functions_of_other_types(analysed: list[str]) -> None:
-    text = "".join(SCALED.format(name=f"f{k}", number=f"{k}.5") for k in range(3))
-    facts_of(text + text.replace(" f", " h").replace("double", "float"))
-    assert analysed == ["f0", "f1", "h0"]
+    scaled = "".join(SCALED.format(name=f"f{k}", number=f"{k}.5") for k in range(3)).replace("double", "T")
+    facts_of(f"typedef double T;\n{scaled}")
+    facts_of(f"typedef float T;\n{scaled}")
+    assert analysed == ["f0", "f1", "f0"]
 
 
 def test_facts_are_not_shared_across_other_effects_of_a_callee(analysed: list[str]) -> None:
