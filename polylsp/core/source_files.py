@@ -115,7 +115,7 @@ def is_file(path: str | Path) -> bool:
 def why_no_file(path: str | Path) -> str | None:
     """Kind of a path that is no file: "a device", or empty if there is none; `None` where it is a file."""
     try:
-        _expect_file(Path(path).stat())
+        _expect_file(os.stat(path))  # noqa: PTH116 (a path object takes twice as long)
     except (OSError, ValueError) as error:
         return str(error.strerror or "") if isinstance(error, OSError) and error.errno == errno.EINVAL else ""
     return None

@@ -115,9 +115,15 @@ def _prepare(item: Item, macros: Mapping[str, Macro], known: Environment, own: f
     pragmas = pragma_spans(item.text, expanded.pragmas)
     words = tuple(each.text for each in expanded.pragmas)
     places = digest(expanded.starts, expanded.ends, pragmas, words)
-    return Prepared(
-        tokens.key, function, callees(function), places, *_spans(expanded), pragmas, words, used, spent
-    )
+    shape = _shape(expanded.texts, function.name)
+    placed = places, *_spans(expanded), pragmas, words, used, spent
+    return Prepared(tokens.key, function, callees(function), *placed, shape=shape)
+
+
+def _shape(tokens: tuple[str, ...], name: str) -> str:
+    """A text that functions have in common whose tokens differ in their names and numbers alone."""
+    masked = ("" if each == name else "0" if each[0].isdigit() or each[0] == "." else each for each in tokens)
+    return digest(*masked)
 
 
 def prepare_included(declared: Declaration, known: Environment, own: frozenset[str]) -> Prepared:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from polylsp.analysis.function_facts import Wanted, facts, failed, given_up
@@ -12,6 +12,7 @@ from polylsp.core.processes import Mishap, Stop, contained
 from polylsp.core.query import query
 from polylsp.engine.fact_cache import fact_cache
 from polylsp.engine.prepared import Prepared, digest
+from polylsp.engine.shared_facts import shared
 from polylsp.ir.effects import loops_in
 from polylsp.ir.program import Function, Rejection
 from polylsp.ir.verdict import Unknown, Verdict
@@ -79,11 +80,25 @@ def decided(task: Task) -> FunctionFacts:
 
 
 def _facts(task: Task) -> FunctionFacts:
-    found = facts(task.prepared.function, calls_in(task), task.wanted)
+    def analysed(function: Function) -> FunctionFacts:
+        return facts(function, calls_in(task), task.wanted)
+
+    function, shape = task.prepared.function, _shape(task)
+    found = analysed(function) if shape is None else shared(function, shape, analysed)
     found = replace(found, seconds=(*task.prepared.seconds, *found.seconds))
     if task.cached and _is_worth_caching(task):
         fact_cache().put(task.key, found)
     return found
+
+
+def _shape(task: Task) -> Hashable | None:
+    """All that the facts of a function rest on beside its program; `None` where they may rest on its name, or
+    are found at once."""
+    function, wanted = task.prepared.function, task.wanted
+    if not task.prepared.shape or function.directives or not has_questions(task.prepared):
+        return None
+    summaries = tuple((one.name, one.key) for one in task.summaries)
+    return task.prepared.shape, summaries, replace(wanted, serial=frozenset())
 
 
 def _is_worth_caching(task: Task) -> bool:

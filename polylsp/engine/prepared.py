@@ -31,7 +31,8 @@ from polylsp.model.facts import FileProblem, FunctionAnswer
 class Prepared:
     """A function ready for analysis; equal where its tokens and declarations are. `pragmas` are the places of
     its pragmas, of all families, `pragma_words` their words after `pragma`, and `macros` those that its text
-    uses. `text` is that of a function which a header or a macro defines, after macro expansion."""
+    uses. `text` is that of a function which a header or a macro defines, after macro expansion. Functions of
+    one `shape` may differ in their names and constants alone; empty: it is not determined."""
 
     key: str
     function: Function = field(compare=False, repr=False)
@@ -45,6 +46,7 @@ class Prepared:
     seconds: tuple[tuple[str, float], ...] = field(default=(), compare=False)
     language: str = field(default="c", compare=False)
     text: str = field(default="", compare=False, repr=False)
+    shape: str = field(default="", compare=False)
 
 
 def digest(*values: object) -> str:

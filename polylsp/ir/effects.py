@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from polylsp.ir.program import (
     AddressOf,
@@ -108,12 +109,36 @@ def _effects(block: Statement) -> Effects:
 
 def walk(*statements: Statement) -> Iterator[Statement]:
     """Every statement, outermost first, in source order."""
-    pending = list(reversed(statements))
+    if len(statements) == 1:
+        return iter(_walked(statements[0]))
+    return chain.from_iterable(map(_walked, statements))
+
+
+def _walked(statement: Statement) -> tuple[Statement, ...]:
+    """A statement and those inside it, which are remembered as effects are."""
+    if isinstance(statement, _LEAVES):
+        return (statement,)
+    known = _statements.get(id(statement))
+    if known is not None:
+        return known[1]
+    if len(_statements) >= _MOST_KNOWN:
+        _statements.clear()
+    found = tuple(_each(statement))
+    _statements[id(statement)] = statement, found
+    return found
+
+
+_LEAVES = (Assign, Evaluate, Declare, Jump, Assume)
+_statements: dict[int, tuple[Statement, tuple[Statement, ...]]] = {}
+
+
+def _each(outermost: Statement) -> Iterator[Statement]:
+    pending = [outermost]
     while pending:
         statement = pending.pop()
         yield statement
         # As in `subexpressions`.
-        if isinstance(statement, (Assign, Evaluate, Declare, Jump, Assume)):
+        if isinstance(statement, _LEAVES):
             pass
         elif isinstance(statement, Block):
             pending += statement.statements[::-1]

@@ -486,13 +486,31 @@ class Function:
 
 
 def subexpressions(expression: Expr) -> Iterator[Expr]:
-    """An expression and everything inside it, subscripts included."""
+    """An expression and everything inside it, subscripts included; that of the last expressions is
+    remembered, since each is taken apart for many questions."""
+    if isinstance(expression, (Constant, Invariant)) or (
+        isinstance(expression, (Read, AddressOf)) and not expression.place.steps
+    ):
+        return iter((expression,))
+    known = _subexpressions.get(id(expression))
+    if known is None:
+        if len(_subexpressions) >= _MOST_KNOWN:
+            _subexpressions.clear()
+        known = _subexpressions[id(expression)] = expression, tuple(_each(expression))
+    return iter(known[1])
+
+
+_MOST_KNOWN = 4096
+_subexpressions: dict[int, tuple[Expr, tuple[Expr, ...]]] = {}
+"""Parts of expressions by the identities of these, which stay referenced so that no others reuse them."""
+
+
+def _each(expression: Expr) -> Iterator[Expr]:
     pending = [expression]
     while pending:
         expression = pending.pop()
         yield expression
-        # The most frequent first, and without the attributes that patterns would fetch: of all loops of the
-        # analysis, this one is run most often.
+        # The most frequent first, and without the attributes that patterns would fetch.
         if isinstance(expression, (Read, AddressOf)):
             if expression.place.steps:
                 pending += [*subscripts(expression.place)][::-1]

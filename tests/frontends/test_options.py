@@ -124,7 +124,7 @@ def test_below_a_folder_that_many_projects_share_nothing_is_looked_for(
     (tmp_path / "near.h").write_text("")
     path = str(tmp_path / "a.c")
     assert project_of(path).header("far.h", str(tmp_path)) == str(tmp_path / "one" / "far.h")
-    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
     headers._projects.clear()
     found = project_of(path)
     assert found.header("far.h", str(tmp_path)) is None

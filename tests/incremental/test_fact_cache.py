@@ -17,7 +17,7 @@ from polylsp.core.disk_cache import cache_folder
 from polylsp.core.json_values import form_of
 from polylsp.core.query import Query
 from polylsp.core.settings import Settings
-from polylsp.engine import decisions, fact_cache, prepared, queries
+from polylsp.engine import decisions, fact_cache, prepared, queries, shared_facts
 from polylsp.engine.fact_cache import decoded, encoded
 from polylsp.engine.reading import language_for
 from polylsp.ir.directive import DirectiveFacts, Finding
@@ -48,6 +48,7 @@ def begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "decided", anew)
     for name in ("_states", "_models"):
         monkeypatch.setattr(prepared, name, OrderedDict())
+    monkeypatch.setattr(shared_facts, "_shapes", OrderedDict())
 
 
 def analysed(text: str = TEXT, schedules: bool = True, **settings: bool) -> FileReport:

@@ -7,7 +7,7 @@ is delinearised, and equal values are recognised by comparison.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, Union
@@ -78,8 +78,10 @@ class Poly:
     @staticmethod
     def of(terms: Mapping[Monomial, int]) -> Poly:
         """The polynomial with these terms; zero coefficients are dropped."""
-        kept = [(m, c) for m, c in terms.items() if c]
-        return Poly(tuple(sorted(kept, key=lambda t: (len(t[0]), _order(t[0])))))
+        kept = [term for term in terms.items() if term[1]]
+        if len(kept) > 1:
+            kept.sort(key=_term_order)
+        return Poly(tuple(kept))
 
     @staticmethod
     def constant(value: int) -> Poly:
@@ -107,8 +109,13 @@ class Poly:
         return f"Poly(terms={self.terms!r})"
 
     def __add__(self, other: Poly | int) -> Poly:
+        more = _lift(other)
+        if not more.terms:
+            return self
+        if not self.terms:
+            return more
         terms = dict(self.terms)
-        for monomial, coefficient in _lift(other).terms:
+        for monomial, coefficient in more.terms:
             terms[monomial] = terms.get(monomial, 0) + coefficient
         return Poly.of(terms)
 
@@ -125,6 +132,9 @@ class Poly:
             raise NotAffineError
         if self.bits + factor.bits > _MOST_BITS:
             raise NotAffineError
+        for one, other in ((self, factor), (factor, self)):
+            if (constant := one.as_constant) is not None:
+                return Poly(tuple((m, c * constant) for m, c in other.terms)) if constant else ZERO
         terms: dict[Monomial, int] = {}
         for left, a in self.terms:
             for right, b in factor.terms:
@@ -327,8 +337,10 @@ def _atom_order(atom: Atom) -> str:
     return atom.name if isinstance(atom, Symbol) else "~" + repr(atom)
 
 
-def _order(monomial: Iterable[Atom]) -> tuple[str, ...]:
-    return tuple(_atom_order(a) for a in monomial)
+def _term_order(term: tuple[Monomial, int]) -> tuple[int, tuple[str, ...]]:
+    """Terms of fewer factors first, then by the names of these."""
+    monomial = term[0]
+    return len(monomial), tuple(map(_atom_order, monomial))
 
 
 def _symbols(atom: Atom) -> frozenset[str]:

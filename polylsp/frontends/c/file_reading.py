@@ -13,7 +13,14 @@ from polylsp.frontends.c import top_level
 from polylsp.frontends.c.compile_options import Options
 from polylsp.frontends.c.headers import Several, project_header, project_of
 from polylsp.frontends.c.macro_expansion import Overflow, expand_texts
-from polylsp.frontends.c.macros import History, InForce, Macro, macro, predefined
+from polylsp.frontends.c.macros import (
+    History,
+    InForce,
+    Macro,
+    closure_without_pasting,
+    macro,
+    predefined,
+)
 from polylsp.frontends.c.preprocessor_lines import Condition, Script, Step, follow, included_name, script
 from polylsp.frontends.c.tokens import normalise, words
 from polylsp.frontends.c.top_level import Declaration, Splitter
@@ -134,16 +141,19 @@ class Reading:
                 self._problem("syntax-error", self.item, self.directive, step.argument)
 
     def _declare(self, texts: tuple[str, ...]) -> None:
-        self.per_thread.update(name for text in texts if "threadprivate" in text for name in words(text))
+        needed = closure_without_pasting(texts, self.macros) if self.pending.is_empty else None
+        found = _declared(texts, needed) if needed is not None else None
+        if found is not None:
+            self.per_thread.update(found.per_thread)
+            self.found += found.declarations
+            return
+        self.per_thread.update(_thread_private(texts))
         expanded = expand_texts(texts, self.macros)
         if isinstance(expanded, Overflow):
             message = f"The macro `{expanded.name}` expands to far too much code to be analysed."
             self._problem("budget", self.item, expanded.name, message)
             return
-        for piece in self.pending.feed(expanded):
-            known = top_level.declaration(tuple(piece))
-            if known is not None:
-                self.found.append(known)
+        self.found += _declarations(self.pending.feed(expanded))
 
     def _include(self, argument: str, folder: str, directive: str) -> None:
         named = included_name(argument, self.macros)
@@ -236,6 +246,35 @@ class Reading:
         self.problems[Problem(code, item, directive, message)] = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Declared:
+    """The declarations of a text that begins none which it does not end, and its `threadprivate` names."""
+
+    declarations: tuple[Declaration, ...]
+    per_thread: tuple[str, ...]
+
+
+@lru_cache(maxsize=16384)
+def _declared(texts: tuple[str, ...], macros: tuple[Macro, ...]) -> _Declared | None:
+    """The declarations of a text, by the macros that it can lead to; `None` where it ends within one, or
+    expands to too much. Most texts are those of headers, which many files read."""
+    expanded = expand_texts(texts, {each.name: each for each in macros})
+    pending = Splitter()
+    pieces = None if isinstance(expanded, Overflow) else pending.feed(expanded)
+    if pieces is None or not pending.is_empty:
+        return None
+    return _Declared(tuple(_declarations(pieces)), tuple(_thread_private(texts)))
+
+
+def _declarations(pieces: list[list[str]]) -> list[Declaration]:
+    found = (top_level.declaration(tuple(piece)) for piece in pieces)
+    return [known for known in found if known is not None]
+
+
+def _thread_private(texts: tuple[str, ...]) -> list[str]:
+    return [name for text in texts if "threadprivate" in text for name in words(text)]
+
+
 @lru_cache(maxsize=4096)
 def _joined(folder: str, name: str) -> str:
     return str(Path(folder, name))
@@ -258,7 +297,7 @@ def _header(path: str, stamp: int, most_mb: int) -> Script | str:
 def stamp(path: str) -> int:
     """A number that changes with the file; -1 where there is none."""
     try:
-        found = Path(path).stat()
+        found = os.stat(path)  # noqa: PTH116 (a path object takes twice as long)
     except (OSError, ValueError):
         return -1
     return found.st_mtime_ns ^ found.st_size

@@ -136,13 +136,23 @@ def lower(
     `own` are the functions that the file defines: a `hypot` among them is not the library's (only names of
     the library matter, see `builtins.in_library`); `per_thread` names thread-local variables.
     """
-    parsed = parse(tokens, declarations)
+    parsed = parse(tokens, tuple(one for one in declarations if not _is_heading(one, tokens)))
     if isinstance(parsed, Rejection):
         return rejected(tokens, parsed)
     try:
         return _lower(tokens, parsed, own, per_thread)
     except RecursionError:
         return rejected(tokens, too_deep(tokens))
+
+
+def _is_heading(declaration: Declaration, tokens: tuple[str, ...]) -> bool:
+    """True if a declaration says what the heading of the function says itself."""
+    heading = declaration.tokens[:-1]
+    return (
+        tokens[: len(heading)] == heading
+        and tokens[len(heading) : len(heading) + 1] == ("{",)
+        and not (declaration.attributes or declaration.definition)
+    )
 
 
 def rejected(tokens: tuple[str, ...], rejection: Rejection) -> Function:
@@ -194,7 +204,7 @@ def _ordinals(definition: Any, words: frozenset[str]) -> dict[int, int]:
         node = pending.pop()
         if isinstance(node, c_ast.For | c_ast.While | c_ast.DoWhile) and not runs_once(node):
             found.append(node)
-        pending.extend(child for _, child in node.children())
+        pending.extend(node)
     found.sort(key=lambda node: node.coord.line)
     return {id(node): number for number, node in enumerate(found, 1)}
 
@@ -208,5 +218,5 @@ def _jumped_to(definition: Any, words: frozenset[str]) -> frozenset[str]:
         node = pending.pop()
         if isinstance(node, c_ast.Goto):
             labels.add(node.name)
-        pending.extend(child for _, child in node.children())
+        pending.extend(node)
     return frozenset(labels)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from filecmp import cmp
 from functools import lru_cache
@@ -127,10 +126,16 @@ _projects: dict[str, Project] = {}
 
 def _is_shared(folder: Path) -> bool:
     """True for a folder that may contain many projects."""
-    shared = {Path(folder.anchor), Path("/home"), Path("/usr"), Path("/opt"), Path("/mnt"), Path("/var")}
-    with suppress(RuntimeError):
-        shared |= {Path.home(), Path.home().parent}
-    return folder in shared | {Path(gettempdir())}
+    return folder in _shared(folder.anchor, os.path.expanduser("~"), gettempdir())  # noqa: PTH111
+
+
+@lru_cache(maxsize=16)
+def _shared(root: str, home: str, temporary: str) -> frozenset[Path]:
+    """The folders that may contain many projects, for a user's home (which begins with `~` if there is none)
+    and the folder for temporary files."""
+    own = () if home.startswith("~") else (Path(home), Path(home).parent)
+    system = (root, "/home", "/usr", "/opt", "/mnt", "/var", temporary)
+    return frozenset((*map(Path, system), *own))
 
 
 @lru_cache(maxsize=1024)
@@ -196,6 +201,6 @@ def _same(one: str, other: str) -> bool:
 def modified(path: str | Path) -> int:
     """The time of a file's or folder's last change; -1 where there is none."""
     try:
-        return Path(path).stat().st_mtime_ns
+        return os.stat(path).st_mtime_ns  # noqa: PTH116 (a path object takes twice as long)
     except OSError:
         return -1

@@ -6,6 +6,7 @@ the tree and the brackets of the token list. Unsupported code is noted as a reje
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,17 +41,17 @@ class Sites:
         self.tokens = tokens
         self.words = frozenset(tokens)
         self.match = matching_brackets(tokens)
-        self._known: dict[int, tuple[int, int, Any]] = {}
+        self._known: dict[int, tuple[tuple[int, int], Any]] = {}
         self._closed: dict[tuple[int, int], Site] = {}
 
     def of(self, node: Any) -> Site:
         """The tokens of an expression, widened until its brackets are closed."""
-        first, last = self._bounds(node)
-        if first < 0:
-            return Site(0, 0)
-        found = self._closed.get((first, last))
+        bounds = self.bounds(node)
+        found = self._closed.get(bounds)
         if found is None:
-            found = self._closed[first, last] = self._balanced(first, max(first, last))
+            first, last = bounds
+            found = Site(0, 0) if first < 0 else self._balanced(first, max(first, last))
+            self._closed[bounds] = found
         return found
 
     def parentheses_after(self, keyword: int) -> Site:
@@ -82,80 +83,89 @@ class Sites:
             index += 1
         return Site(first, last)
 
-    def _bounds(self, node: Any) -> tuple[int, int]:
+    def bounds(self, node: Any) -> tuple[int, int]:
+        """The first and the last token of a node, where the tree tells them."""
         known = self._known.get(id(node))
         if known is None:
-            known = (*self._find(node), node)
-            self._known[id(node)] = known
-        return known[0], known[1]
+            coord = getattr(node, "coord", None)
+            line = -1 if coord is None else coord.line
+            find = _BOUNDS.get(type(node))
+            # The node stays referenced so that no other reuses its identity.
+            known = self._known[id(node)] = (line, line) if find is None else find(self, node, line), node
+        return known[0]
 
-    def _find(self, node: Any) -> tuple[int, int]:
-        line = node.coord.line if getattr(node, "coord", None) is not None else -1
-        match node:
-            case c_ast.UnaryOp():
-                return self._unary(node, line)
-            case c_ast.BinaryOp():
-                return self._bounds(node.left)[0], self._bounds(node.right)[1]
-            case c_ast.Assignment():
-                return self._bounds(node.lvalue)[0], self._bounds(node.rvalue)[1]
-            case c_ast.TernaryOp():
-                return self._bounds(node.cond)[0], self._bounds(node.iffalse)[1]
-            case c_ast.ArrayRef():
-                return self._bounds(node.name)[0], self._skip(self._bounds(node.subscript)[1] + 1, "]")
-            case c_ast.StructRef():
-                return self._bounds(node.name)[0], node.field.coord.line
-            case c_ast.FuncCall():
-                first, last = self._bounds(node.name)
-                opening = self._skip(last + 1, "(")
-                return first, self.match.get(opening, opening)
-            case c_ast.ExprList():
-                return self._bounds(node.exprs[0])[0], self._bounds(node.exprs[-1])[1]
-            case c_ast.Cast():
-                return line, self._bounds(node.expr)[1]
-            case c_ast.CompoundLiteral():
-                return line, self.match.get(self.match.get(line, line) + 1, line)
-            case c_ast.Compound():
-                return line, self.match.get(line, line)
-            case c_ast.InitList():
-                return self._list(node, line)
-            case c_ast.NamedInitializer():
-                return self._bounds(node.expr)
-            case c_ast.Constant() if node.type == "string":
-                return line, self._strings(line)
-            case _:
-                return line, line
 
-    def _unary(self, node: Any, line: int) -> tuple[int, int]:
-        if node.op in ("p++", "p--"):
-            first, last = self._bounds(node.expr)
-            return first, self._skip(last + 1, node.op[1:])
-        if node.op in ("sizeof", "_Alignof"):
-            if isinstance(node.expr, c_ast.Typename):
-                return line, self.match.get(line + 1, line)
-            return line, self._bounds(node.expr)[1]
-        first, last = self._bounds(node.expr)
-        before = first - 1
-        while before > 0 and self.tokens[before] == "(":
-            before -= 1
-        return (before if before >= 0 and self.tokens[before] == node.op else first), last
+def _unary_bounds(sites: Sites, node: Any, line: int) -> tuple[int, int]:
+    if node.op in ("p++", "p--"):
+        first, last = sites.bounds(node.expr)
+        return first, _skipped(sites.tokens, last + 1, node.op[1:])
+    if node.op in ("sizeof", "_Alignof"):
+        if isinstance(node.expr, c_ast.Typename):
+            return line, sites.match.get(line + 1, line)
+        return line, sites.bounds(node.expr)[1]
+    first, last = sites.bounds(node.expr)
+    before = first - 1
+    while before > 0 and sites.tokens[before] == "(":
+        before -= 1
+    return (before if before >= 0 and sites.tokens[before] == node.op else first), last
 
-    def _list(self, node: Any, line: int) -> tuple[int, int]:
-        if line < 0 or self.tokens[line] == "{":
-            return line, self.match.get(line, line)
-        opening = line
-        while opening > 0 and self.tokens[opening] != "{":
-            opening -= 1
-        return opening, self.match.get(opening, line)
 
-    def _skip(self, index: int, wanted: str) -> int:
-        while 0 <= index < len(self.tokens) and self.tokens[index] == ")" and wanted != ")":
-            index += 1
-        return min(index, len(self.tokens) - 1)
+def _list_bounds(sites: Sites, _: Any, line: int) -> tuple[int, int]:
+    if line < 0 or sites.tokens[line] == "{":
+        return line, sites.match.get(line, line)
+    opening = line
+    while opening > 0 and sites.tokens[opening] != "{":
+        opening -= 1
+    return opening, sites.match.get(opening, line)
 
-    def _strings(self, line: int) -> int:
-        while line + 1 < len(self.tokens) and self.tokens[line + 1].endswith('"'):
-            line += 1
-        return line
+
+def _element_bounds(sites: Sites, node: Any, _: int) -> tuple[int, int]:
+    last = sites.bounds(node.subscript)[1]
+    return sites.bounds(node.name)[0], _skipped(sites.tokens, last + 1, "]")
+
+
+def _call_bounds(sites: Sites, node: Any, _: int) -> tuple[int, int]:
+    first, last = sites.bounds(node.name)
+    opening = _skipped(sites.tokens, last + 1, "(")
+    return first, sites.match.get(opening, opening)
+
+
+def _constant_bounds(sites: Sites, node: Any, line: int) -> tuple[int, int]:
+    last = line
+    while node.type == "string" and last + 1 < len(sites.tokens) and sites.tokens[last + 1].endswith('"'):
+        last += 1
+    return line, last
+
+
+def _skipped(tokens: tuple[str, ...], index: int, wanted: str) -> int:
+    while 0 <= index < len(tokens) and tokens[index] == ")" and wanted != ")":
+        index += 1
+    return min(index, len(tokens) - 1)
+
+
+_BOUNDS: dict[type, Callable[[Sites, Any, int], tuple[int, int]]] = {
+    c_ast.UnaryOp: _unary_bounds,
+    c_ast.BinaryOp: lambda sites, node, _: (sites.bounds(node.left)[0], sites.bounds(node.right)[1]),
+    c_ast.Assignment: lambda sites, node, _: (sites.bounds(node.lvalue)[0], sites.bounds(node.rvalue)[1]),
+    c_ast.TernaryOp: lambda sites, node, _: (sites.bounds(node.cond)[0], sites.bounds(node.iffalse)[1]),
+    c_ast.ArrayRef: _element_bounds,
+    c_ast.StructRef: lambda sites, node, _: (sites.bounds(node.name)[0], node.field.coord.line),
+    c_ast.FuncCall: _call_bounds,
+    c_ast.ExprList: lambda sites, node, _: (
+        sites.bounds(node.exprs[0])[0],
+        sites.bounds(node.exprs[-1])[1],
+    ),
+    c_ast.Cast: lambda sites, node, line: (line, sites.bounds(node.expr)[1]),
+    c_ast.CompoundLiteral: lambda sites, _, line: (
+        line,
+        sites.match.get(sites.match.get(line, line) + 1, line),
+    ),
+    c_ast.Compound: lambda sites, _, line: (line, sites.match.get(line, line)),
+    c_ast.InitList: _list_bounds,
+    c_ast.NamedInitializer: lambda sites, node, _: sites.bounds(node.expr),
+    c_ast.Constant: _constant_bounds,
+}
+"""The first and the last token of a node, given the token that it names; of other nodes just that one."""
 
 
 def token_of(node: Any) -> int:

@@ -130,6 +130,19 @@ def closure(names: Iterable[str], macros: Mapping[str, Macro]) -> tuple[Macro, .
     return tuple(found[name] for name in sorted(found))
 
 
+def closure_without_pasting(names: Iterable[str], macros: Mapping[str, Macro]) -> tuple[Macro, ...] | None:
+    """The `closure` of names in their order; `None` where `##` may put further names together."""
+    found: dict[str, Macro] = {}
+    waiting = [name for name in names if name in macros]
+    for name in waiting:
+        if name not in found:
+            known = found[name] = macros[name]
+            if "##" in known.body:
+                return None
+            waiting += [word for word in known.body if word in macros and word not in found]
+    return tuple(found.values())
+
+
 def _pasteable(names: Iterable[str], found: Mapping[str, Macro], macros: InForce) -> list[str]:
     """Macros whose name `##` could put together: it would begin with a word at hand."""
     pieces = set(names)

@@ -7,6 +7,7 @@ declarations before it have negative lines.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -57,7 +58,7 @@ def _parsed_in_parts(tokens: tuple[str, ...], declarations: Sequence[Declaration
             return None
         before += [(declaration, tree) for tree in trees]
         types.update(tree.name for tree in trees if isinstance(tree, c_ast.Typedef))
-    own = _trees_of(tokens, types.intersection(tokens), is_definition=True)
+    own = _definition(tokens, frozenset(types.intersection(tokens)))
     found = None if own is None else _split(own, {})
     return None if found is None else replace(found, declarations=(*before, *found.declarations))
 
@@ -66,6 +67,87 @@ def _parsed_in_parts(tokens: tuple[str, ...], declarations: Sequence[Declaration
 def _trees(tokens: tuple[str, ...], types: frozenset[str]) -> tuple[Any, ...] | None:
     """See `_trees_of`. Nothing changes a tree."""
     return _trees_of(tokens, types, is_definition=False)
+
+
+def _definition(tokens: tuple[str, ...], types: frozenset[str]) -> tuple[Any, ...] | None:
+    """The trees of a definition, see `_trees_of`: those of a definition that differs from it in its name and
+    in plain numbers alone, with its own put in. That one's are no longer in use."""
+    found = next((k for k, token in enumerate(tokens) if token == "("), 0) - 1
+    name = found if found >= 0 and tokens[found] not in types and tokens.count(tokens[found]) == 1 else -1
+    masked = list(tokens)
+    numbers: list[int] = []
+    for k, token in enumerate(tokens):
+        if token[:1].isdigit() and (plain := _PLAIN_NUMBER.fullmatch(token)):
+            masked[k] = "1" if plain[1] else "1.0"
+            numbers.append(k)
+    if name >= 0:
+        masked[name] = "f"
+    key = tuple(masked), types
+    template = _templates.pop(key, None)
+    trees = _trees_of(tokens, types, is_definition=True) if template is None else template.put_in(tokens)
+    if template is None and key in _seen and trees is not None:
+        template = _template_of(trees, tokens, name, numbers)
+    if template is not None:
+        _templates[key] = template
+    _seen[key] = None
+    for kept in (_seen, _templates):
+        if len(kept) > _MOST_TEMPLATES:
+            del kept[next(iter(kept))]
+    return trees
+
+
+_PLAIN_NUMBER = re.compile(r"([1-9]\d*)|\d+\.\d*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Template:
+    """The trees of a definition with the nodes that have its name and its plain numbers, each with its token
+    (numbers) or attribute (the name, which is the token `name`)."""
+
+    trees: tuple[Any, ...]
+    numbers: tuple[tuple[Any, int], ...]
+    named: tuple[tuple[Any, str], ...]
+    name: int
+
+    def put_in(self, tokens: tuple[str, ...]) -> tuple[Any, ...]:
+        """The trees with the name and the numbers of other tokens."""
+        for node, token in self.numbers:
+            node.value = tokens[token]
+        for node, attribute in self.named:
+            setattr(node, attribute, tokens[self.name])
+        return self.trees
+
+
+_MOST_TEMPLATES = 256
+_Shape = tuple[tuple[str, ...], frozenset[str]]
+_templates: dict[_Shape, _Template] = {}
+_seen: dict[_Shape, None] = {}
+"""Definitions without their names and numbers, and which names are types in them: most occur once."""
+
+
+def _template_of(
+    trees: tuple[Any, ...], tokens: tuple[str, ...], name: int, numbers: list[int]
+) -> _Template | None:
+    """The template that trees make; none where they have the name or a number in unexpected places."""
+    found: dict[int, Any] = {}
+    named: list[tuple[Any, str]] = []
+    pending: list[Any] = list(trees)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, c_ast.Constant) and node.coord is not None and node.coord.line in numbers:
+            if node.coord.line in found or node.value != tokens[node.coord.line]:
+                return None
+            found[node.coord.line] = node
+        attributes = ("name", "declname") if name >= 0 else ()
+        named += ((node, each) for each in attributes if getattr(node, each, None) == tokens[name])
+        pending.extend(node)
+    kinds = [(type(node), attribute) for node, attribute in named]
+    if len(found) != len(numbers) or (name >= 0 and sorted(kinds, key=str) != _NAMING):
+        return None
+    return _Template(trees, tuple((node, k) for k, node in found.items()), tuple(named), name)
+
+
+_NAMING = sorted([(c_ast.Decl, "name"), (c_ast.TypeDecl, "declname")], key=str)
 
 
 def _trees_of(

@@ -1,7 +1,6 @@
 """Preprocessor lines of a text: the active ones, and their effects, in order.
 
-pcpp follows the conditionals and evaluates their expressions. It sees those lines alone; all text between two
-of them is one marker, so its cost does not grow with the code.
+Most conditions test whether macros are defined; pcpp evaluates the others.
 """
 
 from __future__ import annotations
@@ -10,10 +9,10 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, Union
 
-from pcpp import OutputDirective, Preprocessor
-from pcpp.preprocessor import Action as Handling
+from pcpp import Preprocessor
+from pcpp.preprocessor import trigraph
 
 from polylsp.frontends.c.macro_expansion import Overflow, expand_texts
 from polylsp.frontends.c.macros import Macro, macro
@@ -24,7 +23,6 @@ StepKind = Literal["text", "define", "undef", "include", "error", "once", "malfo
 _PARTS = re.compile(r"#\s*([A-Za-z_]*)\s*(.*)", re.DOTALL)
 _CONDITIONAL = {"if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif"}
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_MARKER = "polylsp"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +40,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A conditional line, spelled so that pcpp can follow it."""
+    """A conditional line: its `word` (`if`, `ifdef`, `ifndef`, `elif`, `else`, `endif`), and the expression
+    or name after it."""
 
-    line: str
+    word: str
+    argument: str
     start: int
     end: int
 
@@ -83,7 +83,7 @@ def script(text: str) -> Script:
         _add_text(text, at, start, parts)
         at = end
         if word in _CONDITIONAL:
-            parts.append(Condition(_spelled(word, rest), start, end))
+            parts.append(_condition(word, rest, start, end))
         else:
             step = _step(word, rest, start, end)
             if step is not None:
@@ -96,29 +96,122 @@ def follow(
     parts: Sequence[Step | Condition], macros: dict[str, Macro], perform: Callable[[int], None]
 ) -> tuple[Misplaced, ...]:
     """Call `perform(k)` for every active step `parts[k]` in order; `perform` may change `macros`."""
-    conditions = [k for k, part in enumerate(parts) if isinstance(part, Condition)]
-    if not conditions:
-        for k in range(len(parts)):
-            perform(k)
-        return ()
-    lines: list[str] = []
-    owners: list[int] = []
+    misplaced: list[Misplaced] = []
+    # Of each open conditional: its part, whether text around it is active, and whether a branch of that was
+    # taken.
+    opened: list[tuple[int, bool, bool]] = []
+    active, taken = True, False
+    for k, part in enumerate(parts):
+        if isinstance(part, Step):
+            if active:
+                perform(k)
+            continue
+        word, argument = part.word, part.argument
+        if word in ("if", "ifdef", "ifndef"):
+            opened.append((k, active, taken))
+            if active:
+                active = taken = _holds(word, argument, macros)
+        elif not opened:
+            misplaced.append(Misplaced(k, "This conditional has no `#if`."))
+        elif word == "endif":
+            _, active, taken = opened.pop()
+        elif opened[-1][1]:
+            if active:
+                active = False
+            elif not taken:
+                active = taken = word == "else" or _holds("if", argument, macros)
+    misplaced += [Misplaced(k, "This conditional has no `#endif`.") for k, _, _ in opened]
+    return tuple(misplaced)
+
+
+def _holds(word: str, argument: str, macros: dict[str, Macro]) -> bool:
+    """The value of a condition; that of an expression which cannot be evaluated is 0."""
+    if word != "if":
+        return (argument in macros) == (word == "ifdef")
+    test = _plain_test(argument)
+    return _satisfied(test, macros) if test is not None else _expressions().holds(argument, macros)
+
+
+_Test = Union[bool, str, tuple[str, "_Test", "_Test"]]
+"""An expression of tests for macros: a constant, the name of a macro that has to be defined, or an operator
+(`!`, `&&`, `||`) with its operands, of which `!` has one twice."""
+
+_TEST = re.compile(r"\s*(defined\b|[A-Za-z_]\w*|0|[1-9]\d*|&&|\|\||[!()]|\Z)")
+
+_MOST_WORDS = 300  # of a test, whose operators are followed by recursion
+
+
+@lru_cache(maxsize=4096)
+def _plain_test(argument: str) -> _Test | None:
+    """An expression as one of tests for macros; `None` if it has other operands."""
+    words: list[str] = []
     at = 0
-    for k in [*conditions, len(parts)]:
-        if k > at:
-            lines.append(f"#{_MARKER} {at} {k}")
-            owners.append(at)
-        if k < len(parts):
-            part = parts[k]
-            assert isinstance(part, Condition)
-            lines.append(part.line)
-            owners.append(k)
-        at = k + 1
-    engine = _Conditionals(macros, perform)
-    engine.run("\n".join(lines) + "\n")
-    return tuple(
-        Misplaced(owners[line - 1], message) for line, message in engine.errors if 0 < line <= len(owners)
-    )
+    while not words or words[-1]:
+        found = _TEST.match(argument, at) if len(words) < _MOST_WORDS else None
+        if found is None or (found.start(1) == at and words and words[-1].isalnum() and found[1].isalnum()):
+            return None
+        words.append(found[1])
+        at = found.end()
+    try:
+        test, at = _any_of(words, 0)
+    except (ValueError, RecursionError):
+        return None
+    return None if words[at] else test
+
+
+def _any_of(words: list[str], at: int) -> tuple[_Test, int]:
+    """The tests between `||` from one word on, and the number of the word after them."""
+    test, at = _all_of(words, at)
+    while words[at] == "||":
+        other, at = _all_of(words, at + 1)
+        test = ("||", test, other)
+    return test, at
+
+
+def _all_of(words: list[str], at: int) -> tuple[_Test, int]:
+    test, at = _one_test(words, at)
+    while words[at] == "&&":
+        other, at = _one_test(words, at + 1)
+        test = ("&&", test, other)
+    return test, at
+
+
+def _one_test(words: list[str], at: int) -> tuple[_Test, int]:
+    match words[at]:
+        case "!":
+            test, at = _one_test(words, at + 1)
+            return ("!", test, test), at
+        case "(":
+            test, at = _any_of(words, at + 1)
+            if words[at] != ")":
+                raise ValueError
+            return test, at + 1
+        case "defined":
+            enclosed = words[at + 1] == "("
+            name = words[at + 1 + enclosed]
+            if not name or not (name[0].isalpha() or name[0] == "_") or name == "defined":
+                raise ValueError
+            if enclosed and words[at + 3] != ")":
+                raise ValueError
+            return name, at + 2 + 2 * enclosed
+        case word if word.isdigit():
+            return word != "0", at + 1
+        case _:
+            raise ValueError
+
+
+def _satisfied(test: _Test, macros: dict[str, Macro]) -> bool:
+    match test:
+        case bool():
+            return test
+        case str():
+            return test in macros
+        case ("!", operand, _):
+            return not _satisfied(operand, macros)
+        case ("&&", left, right):
+            return _satisfied(left, macros) and _satisfied(right, macros)
+        case (_, left, right):
+            return _satisfied(left, macros) or _satisfied(right, macros)
 
 
 def included_name(argument: str, macros: dict[str, Macro]) -> tuple[str, bool] | None:
@@ -162,39 +255,44 @@ def _step(word: str, rest: str, start: int, end: int) -> Step | None:
             return None
 
 
-def _spelled(word: str, rest: str) -> str:
-    """A conditional as pcpp wants it: with an argument, in ASCII, of the kinds it knows."""
+def _condition(word: str, rest: str, start: int, end: int) -> Condition:
+    """A conditional line, `#elifdef` as `#elif`; an argument that is missing or malformed is 0."""
     name = _NAME.match(rest)
     match word:
+        case "ifdef" | "ifndef" if name:
+            return Condition(word, name.group(), start, end)
         case "ifdef" | "ifndef":
-            return f"#{word} {name.group()}" if name else f"#if {int(word == 'ifndef')}"
+            return Condition("if", str(int(word == "ifndef")), start, end)
         case "elifdef" | "elifndef":
-            return f"#elif {'!' if word == 'elifndef' else ''}defined({name.group()})" if name else "#elif 0"
+            test = f"{'!' if word == 'elifndef' else ''}defined({name.group()})" if name else "0"
+            return Condition("elif", test, start, end)
         case "if" | "elif":
             rest = rest.encode("ascii", "replace").decode().replace("\n", " ")
-            return f"#{word} {rest}" if rest else f"#{word} 0"
+            return Condition(word, trigraph(rest) or "0", start, end)
         case _:
-            return f"#{word}"
+            return Condition(word, "", start, end)
 
 
-class _Conditionals(Preprocessor):
-    """pcpp reduced to the following of conditionals."""
+@lru_cache(maxsize=1)
+def _expressions() -> _Expressions:
+    return _Expressions()
 
-    def __init__(self, macros: dict[str, Macro], perform: Callable[[int], None]) -> None:
+
+class _Expressions(Preprocessor):
+    """pcpp reduced to the evaluation of the expressions of conditionals."""
+
+    def __init__(self) -> None:
         super().__init__()
-        self.macros: Any = macros
-        self.expand_filemacro = False
-        self.auto_pragma_once_enabled = False
-        self.rewrite_paths: list[Any] = []
-        self.errors: list[tuple[int, str]] = []
-        self._perform = perform
+        self.macros: Any = {}
 
     def define(self, tokens: Any) -> None:
         """Nothing: macros are defined by steps."""
 
-    def run(self, lines: str) -> None:
-        for _ in self.parsegen(lines, "", ""):
-            pass
+    def holds(self, expression: str, macros: dict[str, Macro]) -> bool:
+        """The value of an expression; 0 where it cannot be evaluated."""
+        self.macros = macros
+        value, _ = self.evalexpr(self.tokenstrip(self.tokenize(expression)))
+        return bool(value)
 
     def expand_macros(self, tokens: Any, expanding_from: Any = None) -> Any:
         """Expand the expression of an `#if`."""
@@ -206,17 +304,5 @@ class _Conditionals(Preprocessor):
             return self.tokenize("0")
         return self.tokenize(" ".join(expanded))
 
-    def on_directive_unknown(self, directive: Any, toks: Any, ifpassthru: Any, precedingtoks: Any) -> Any:
-        """Perform the active steps that a marker stands for."""
-        if directive.value == _MARKER:
-            first, last = (int(token.value) for token in toks if token.value.strip())
-            for k in range(first, last):
-                self._perform(k)
-        raise OutputDirective(Handling.IgnoreAndRemove)
-
     def on_error(self, file: Any, line: int, msg: str) -> None:
-        """Record errors of nesting; an expression that cannot be evaluated counts as 0."""
-        if msg.startswith("Unterminated"):
-            self.errors.append((line, "This conditional has no `#endif`."))
-        elif msg.startswith("Misplaced"):
-            self.errors.append((line, "This conditional has no `#if`."))
+        """Nothing: an expression that cannot be evaluated counts as 0."""

@@ -128,6 +128,11 @@ class Splitter:
                 self.clear()
         return found
 
+    @property
+    def is_empty(self) -> bool:
+        """True if no declaration is incomplete."""
+        return not self.current and self.depth == 0 and not (self.called or self.assigned or self.body)
+
     def clear(self) -> None:
         """Discard the incomplete declaration."""
         self.current = []
