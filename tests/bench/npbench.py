@@ -38,8 +38,8 @@ import numpy as np
 def matrix(m, n, density=0.1, format="csr", dtype=np.float64, random_state=None, **_):
     dense = random_state.random((m, n)) * (random_state.random((m, n)) < density)
     row = np.concatenate([[0], np.cumsum((dense != 0).sum(axis=1))]).astype(np.int32)
-    made = types.SimpleNamespace(indptr=row, indices=np.nonzero(dense)[1].astype(np.int32), data=dense[dense != 0])
-    return made
+    column = np.nonzero(dense)[1].astype(np.int32)
+    return types.SimpleNamespace(indptr=row, indices=column, data=dense[dense != 0])
 
 def copied(value):
     return value.copy() if isinstance(value, np.ndarray) else value
@@ -88,7 +88,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Tried:
-    """The edited text of a program with the number of edits, and the reasons for which others were declined."""
+    """The edited text of a program, the number of edits, and the reasons why others were declined."""
 
     text: str
     edits: int

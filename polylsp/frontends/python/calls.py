@@ -298,7 +298,7 @@ def _of_arrays(context: Context, node: ast.Call, path: str, fx: Effects) -> Expr
     from polylsp.frontends.python.array_products import reduced
 
     name = numpy_functions.numpy_name(path)
-    if name in numpy_functions.STATISTICS:
+    if numpy_functions.is_statistic(name, node):
         from polylsp.frontends.python.array_products import opaque
 
         given = opaque(context, node, fx)

@@ -199,6 +199,21 @@ COUNTING = frozenset(("argmin", "argmax", "argsort", "count_nonzero"))
 """Functions among them whose results are integers."""
 
 
+_ALONG = frozenset(
+    ["linalg.norm", "average", "nanstd", "nanvar", "percentile", "quantile", "nanpercentile", "nanquantile"]
+)
+_REAL_STATISTICS = _ALONG | {"mean", "std", "var", "median", "nanmean"}
+
+
+def is_statistic(name: str, node: ast.Call) -> bool:
+    """True for a call of a function of NumPy that reduces an array, or does so along an axis that it is
+    given, to numbers that are not modelled."""
+    along = [one.value for one in node.keywords if one.arg == "axis"]
+    return name in STATISTICS or (
+        name in _ALONG and bool(along) and not (isinstance(along[0], ast.Constant) and along[0].value is None)
+    )
+
+
 def computed(path: str) -> Computed | None:
     """Shape of the result of a function that computes a new value of all its arguments, and leaves these
     unchanged; `None` for others."""
@@ -312,7 +327,7 @@ def called(node: ast.Call, kinds: Kinds) -> Kind | None:
         return _made(node, kinds)
     if name and name in LIKE_MAKERS and arguments:
         return _like(arguments[0], node, kinds)
-    if (name in REDUCTIONS or name in STATISTICS) and arguments:
+    if (name in REDUCTIONS or is_statistic(name, node)) and arguments:
         return _reduced(arguments[0], node, name)
     if name in SHAPED and arguments:
         return _shaped(arguments[0], name)
@@ -389,7 +404,7 @@ def _shaped(of: Kind | None, name: str) -> Kind | None:
         return None if of is None else UNKNOWN
     element = INT if name in COUNTING else COMPLEX if name.startswith("fft.") else of.element
     element = DOUBLE if name.startswith("linalg.") and not isinstance(element, Floating) else element
-    return Array(INT if element == BOOL else element, of.rank, of.assumed)
+    return Array(INT if element == BOOL else element, of.rank, of.assumed and name not in COUNTING)
 
 
 def arguments_of(node: ast.Call) -> list[ast.expr]:
@@ -475,7 +490,7 @@ def _reduced(of: Kind | None, node: ast.Call, name: str) -> Kind | None:
     if not isinstance(of, Array):
         return of if of is None or isinstance(of, Number) else UNKNOWN
     axis = next((k.value for k in node.keywords if k.arg == "axis"), None)
-    real = name in ("mean", "std", "var", "median", "nanmean") and not isinstance(of.element, Floating)
+    real = name in _REAL_STATISTICS and not isinstance(of.element, Floating)
     element = INT if name in COUNTING else DOUBLE if real else of.element
     element = INT if name in ("sum", "prod") and element == BOOL else element
     if any(k.arg == "keepdims" for k in node.keywords):

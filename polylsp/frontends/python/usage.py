@@ -17,7 +17,7 @@ from polylsp.frontends.python.kinds import (
     Kind,
     NumberType,
 )
-from polylsp.frontends.python.names import Callable, Declarations, path_of
+from polylsp.frontends.python.names import Callable, Declarations, Imported, path_of
 from polylsp.frontends.python.numpy_functions import LIKE_MAKERS, REDUCTIONS, STATISTICS, numpy_name
 
 
@@ -143,6 +143,7 @@ def _is_counted(node: ast.expr, declarations: Declarations) -> bool:
 def _ranks(nodes: list[ast.AST], declarations: Declarations, keys: Collection[str]) -> dict[str, int]:
     """Number of subscripts of each name that has any, or of the lengths requested of it."""
     found: dict[str, int] = {}
+    tuples = _index_tuples(nodes, declarations)
 
     def note(base: ast.expr, rank: int) -> None:
         if isinstance(base, ast.Name) and rank <= MOST_DIMENSIONS:
@@ -161,7 +162,7 @@ def _ranks(nodes: list[ast.AST], declarations: Declarations, keys: Collection[st
                 value=ast.Attribute(value=base, attr="shape"), slice=ast.Constant(value=int(k))
             ):
                 note(base, k + 1 if k >= 0 else -k)
-            case ast.Subscript(slice=ast.Name(id=name)) if name in keys:
+            case ast.Subscript(slice=ast.Name(id=name)) if name in keys or name in tuples:
                 pass
             case ast.Subscript():
                 base, indices = subscripted(node)
@@ -192,6 +193,37 @@ def _ranks(nodes: list[ast.AST], declarations: Declarations, keys: Collection[st
                         note_row(given, wanted.kind.rank)
                     elif isinstance(wanted.kind, Array):
                         note(given, wanted.kind.rank)
+            case _:
+                pass
+    for node in nodes:
+        match node:
+            case ast.Subscript(value=base, slice=ast.Name(id=name)) if name in tuples:
+                count, source = tuples[name]
+                note(base, count or found.get(source, 1))
+            case _:
+                pass
+    return found
+
+
+def _index_tuples(nodes: list[ast.AST], declarations: Declarations) -> dict[str, tuple[int, str]]:
+    """Names that loops over `np.ndindex` and `np.ndenumerate` give tuples of subscripts: the number of these,
+    or the name of the array that they are subscripts of."""
+    found: dict[str, tuple[int, str]] = {}
+    for node in nodes:
+        if not isinstance(node, ast.For) or not isinstance(node.iter, ast.Call):
+            continue
+        name = numpy_name(path_of(node.iter.func, declarations))
+        match name, node.target, node.iter.args:
+            case "ndenumerate", ast.Tuple(elts=[ast.Name(id=at), _]), [ast.Name(id=of)]:
+                found[at] = 0, of
+            case "ndindex", ast.Name(id=at), [ast.Attribute(value=ast.Name(id=of), attr="shape")]:
+                found[at] = 0, of
+            case "ndindex", ast.Name(id=at), [ast.Starred(ast.Attribute(ast.Name(id=of), "shape"))]:
+                found[at] = 0, of
+            case "ndindex", ast.Name(id=at), [ast.Tuple(elts=sizes)]:
+                found[at] = len(sizes), ""
+            case "ndindex", ast.Name(id=at), [_, _, *_] as sizes:
+                found[at] = len(sizes), ""
             case _:
                 pass
     return found
@@ -256,7 +288,7 @@ def _looped_rows(nodes: list[ast.AST]) -> set[str]:
 def _reduced_by(node: ast.AST, declarations: Declarations) -> Sequence[ast.expr]:
     """The vectors that a call or a product adds up."""
     match node:
-        case ast.Call(func=ast.Attribute(value=vector, attr=name)) if not path_of(node.func, declarations):
+        case ast.Call(func=ast.Attribute(value=vector, attr=name)) if not _is_imported(vector, declarations):
             return [_squared(vector)] if name in _OF_VECTORS else []
         case ast.Call(func=function, args=[vector], keywords=[]):
             path = numpy_name(path_of(function, declarations))
@@ -265,6 +297,14 @@ def _reduced_by(node: ast.AST, declarations: Declarations) -> Sequence[ast.expr]
             return (_rows_compared(vector) or [vector]) if reduces else []
         case _:
             return _factors(node, declarations)
+
+
+def _is_imported(node: ast.expr, declarations: Declarations) -> bool:
+    """True for a module, or a member of one."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    is_known = isinstance(node, ast.Name) and isinstance(declarations.get(node.id), Imported)
+    return is_known or bool(numpy_name(f"{path_of(node, declarations)}."))
 
 
 def _squared(vector: ast.expr) -> ast.expr:
