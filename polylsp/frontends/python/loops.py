@@ -24,6 +24,7 @@ from polylsp.frontends.python.lowering_scope import (
     whole,
 )
 from polylsp.frontends.python.places import named_in, scalar, stored
+from polylsp.frontends.python.reading_loops import reading_loop
 from polylsp.frontends.python.scalar_expressions import condition, value
 from polylsp.frontends.python.statement_orders import order_of, order_of_choice, order_of_test
 from polylsp.frontends.python.usage import RANGES, own_nodes
@@ -72,7 +73,8 @@ def statement(context: Context, node: ast.stmt) -> list[Statement]:
 
     match node:
         case ast.For():
-            return for_loop(context, node)
+            found = for_loop(context, node)
+            return reading_loop(context, node, found) or found
         case ast.While():
             return while_loop(context, node)
         case ast.If():
