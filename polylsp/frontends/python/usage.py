@@ -526,9 +526,19 @@ def _whole_arrays(nodes: list[ast.AST], names: set[str]) -> set[str]:
                 found.add(name)
             case ast.BinOp(left=left, op=ast.MatMult(), right=right):
                 found.update(one.id for one in (left, right) if isinstance(one, ast.Name))
+            case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=[ast.Name(id=of), *_]) if (
+                name in _CONVERTING
+            ):
+                found.add(of)
             case _:
                 pass
     return found & names
+
+
+_CONVERTING = frozenset(
+    ("asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "array", "atleast_1d")
+)
+"""Functions of NumPy that make an array of what may be one already."""
 
 
 def _whole(nodes: list[ast.AST], declarations: Declarations) -> set[str]:
