@@ -163,7 +163,7 @@ _COMPUTED: dict[Computed, str] = {
         "convolve correlate unique roots poly polyfit polymul polyadd polysub polyder polyint bincount "
         "flatnonzero append linalg.eigvals linalg.eigvalsh"
     ),
-    "matrix": "vander kron linalg.pinv vstack column_stack scipy.linalg.toeplitz scipy.linalg.pinv",
+    "matrix": "argwhere vander kron linalg.pinv vstack column_stack scipy.linalg.toeplitz scipy.linalg.pinv",
 }
 _BY_NAME = (
     "axis mode ord side left right period n k norm kind ddof rtol atol equal_nan weights dx x method "
@@ -179,7 +179,8 @@ _ONE_RESULT: dict[str, tuple[int, int]] = {
     "scipy.integrate.trapezoid": (3, 1), "scipy.integrate.simpson": (3, 1), "percentile": (2, 0),
     "quantile": (2, 0), "nanpercentile": (2, 0), "nanquantile": (2, 0), "average": (1, 0), "nanstd": (1, 0),
     "nanvar": (1, 0), "trace": (2, 2), "gradient": (2, 1), "linalg.matrix_power": (2, 2), "append": (2, 0),
-    "unique": (1, 0), "polyfit": (3, 1), "kron": (2, 2), "linalg.pinv": (2, 2), "linalg.solve": (2, 2),
+    "unique": (1, 0), "argwhere": (1, 0), "flatnonzero": (1, 0),
+    "polyfit": (3, 1), "kron": (2, 2), "linalg.pinv": (2, 2), "linalg.solve": (2, 2),
     "scipy.linalg.solve": (2, 2), "scipy.signal.lfilter": (3, 1), "scipy.signal.filtfilt": (3, 1),
     "linalg.eigvals": (1, 2), "linalg.eigvalsh": (1, 2), "vander": (2, 1),
 }  # fmt: skip
@@ -187,7 +188,9 @@ _OF_SEVERAL = frozenset(("concatenate", "hstack", "vstack", "column_stack"))
 _COMPUTED_BY_NAME: dict[str, Computed] = {
     name: rule for rule, names in _COMPUTED.items() for name in names.split()
 }
-_WHOLE_RESULT = frozenset(("searchsorted", "digitize", "bincount", "flatnonzero", "linalg.matrix_rank"))
+_WHOLE_RESULT = frozenset(
+    ("searchsorted", "digitize", "bincount", "flatnonzero", "argwhere", "linalg.matrix_rank")
+)
 _TRUTH_RESULT = frozenset(("allclose", "array_equal"))
 _COMPLEX_RESULT = frozenset(("roots", "linalg.eigvals", "scipy.linalg.sqrtm", "scipy.signal.hilbert"))
 _OF_ELEMENTS = frozenset(

@@ -130,7 +130,9 @@ def _keys(nodes: list[ast.AST], declarations: Declarations) -> set[str]:
 
 
 def _is_counted(node: ast.expr, declarations: Declarations) -> bool:
-    """True for a range, also in reverse, and for an array that NumPy makes."""
+    """True for a range, also in reverse, and for one array, or one of several, that NumPy makes."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        return _is_counted(node.value, declarations)
     if not isinstance(node, ast.Call):
         return False
     path = path_of(node.func, declarations)

@@ -346,6 +346,7 @@ def _named_in(block: list[ast.stmt], kinds: Kinds) -> bool:
     enumerated = False
     for loop in [one for one in block if isinstance(one, ast.For)]:
         enumerated = _enumerate(loop, kinds) or enumerated
+        loop.iter = _Selections(kinds).visit(loop.iter)
         for call, number in list(_new_arrays(loop.iter, kinds)):
             value = loop.iter if call is None else call.args[number]
             name = _name_of_value(value)
@@ -356,6 +357,31 @@ def _named_in(block: list[ast.stmt], kinds: Kinds) -> bool:
                 call.args[number] = used
             block.insert(block.index(loop), ast.copy_location(ast.Assign([target], value), value))
     return enumerated or len(block) > before
+
+
+class _Selections(ast.NodeTransformer):
+    """Writes `np.where(c)[0]` and `np.nonzero(c)[0]` of an array of one dimension as `np.flatnonzero(c)`."""
+
+    def __init__(self, kinds: Kinds):
+        self.kinds = kinds
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """The first of the arrays of subscripts."""
+        match node:
+            case ast.Subscript(
+                value=ast.Call(func=ast.Attribute() as function, args=[of], keywords=[]) as call,
+                slice=ast.Constant(value=0),
+            ) if numpy_functions.numpy_name(path_of(function, self.kinds.declarations)) in (
+                "where",
+                "nonzero",
+            ):
+                kind = self.kinds.of(of)
+                if isinstance(kind, Array) and kind.rank == 1 and not kind.lists:
+                    function.attr = "flatnonzero"
+                    return call
+            case _:
+                pass
+        return node
 
 
 def _new_arrays(
