@@ -176,6 +176,10 @@ def compared(program: Program, edited: str, target: ActionName, played: Played |
         return ran.stderr.strip().splitlines()[-1] if ran.returncode else ""
 
 
+_UNUSED = "no call of the device"
+"""End of the message where all edits left the work to the original: equal, but of no use."""
+
+
 def main(given: Sequence[str] | None = None) -> int:
     """Prints a line for each program, and the number of those with an edit."""
     options = argparse.ArgumentParser(description=__doc__)
@@ -192,7 +196,8 @@ def main(given: Sequence[str] | None = None) -> int:
                 continue
             done = tried(program, chosen.target)
             wrong = compared(program, done.text, chosen.target, played) if done.edits else ""
-            outcome = "none" if not done.edits else "WRONG" if wrong else "equal"
+            unused = wrong.endswith(_UNUSED)
+            outcome = "none" if not done.edits else "unused" if unused else "WRONG" if wrong else "equal"
             outcomes[outcome] += 1
             print(f"{program.name}: {done.edits} edits, {outcome} {wrong}", flush=True)
             for reason in done.declined:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from polylsp.frontends.python.kinds import (
     DOUBLE,
@@ -51,6 +51,8 @@ def kinds_by_use(body: list[ast.stmt], names: set[str], declarations: Declaratio
     for one, rank in _rows_reduced(nodes, declarations):
         ranks[one] = max(ranks.get(one, 0), rank)
     vectors = set(_vectors(nodes, declarations))
+    guessed_ranks = _multiplied(nodes, ranks, declarations)
+    ranks |= guessed_ranks
     for found in (told, ranks):
         _copied(nodes, found, declarations)
     whole = _whole(nodes, declarations) - keys
@@ -327,6 +329,69 @@ def _vectors(nodes: list[ast.AST], declarations: Declarations) -> Iterator[str]:
         factors = _factors(node, declarations)
         parts = [isinstance(one, ast.Subscript) or (_name(one) in rows) for one in factors]
         yield from (_name(one) for one, part in zip(factors, parts, strict=True) if any(parts) and not part)
+
+
+def _scaled(factor: ast.expr) -> ast.expr:
+    """The array in a product with a number, or of a transpose."""
+    match factor:
+        case ast.BinOp(op=ast.Mult(), right=inner) | ast.Attribute(value=inner, attr="T"):
+            return _scaled(inner)
+        case _:
+            return factor
+
+
+def _multiplied(nodes: list[ast.AST], ranks: Mapping[str, int], declarations: Declarations) -> dict[str, int]:
+    """Dimensions of arrays that products and their sums alone tell of, where names follow the convention:
+    matrices have capitals, and what is multiplied with one and has none is a vector."""
+    products = [
+        [_scaled(one) for one in factors] for node in nodes if (factors := _factors(node, declarations))
+    ]
+    plain = {_name(one) for factors in products for one in factors} - {""}
+    found = {name: 2 for name in plain if name[0].isupper() and ranks.get(name, 0) < 2}
+
+    def rank(node: ast.expr) -> int:
+        match node:
+            case ast.Name(id=name):
+                return max(found.get(name, 0), ranks.get(name, 0))
+            case ast.BinOp(left=left, op=ast.MatMult(), right=right):
+                return max(0, rank(left) + rank(right) - 2)
+            case ast.BinOp(left=left, right=right):
+                return max(rank(left), rank(right))
+            case ast.UnaryOp(operand=inner) | ast.Attribute(value=inner, attr="T"):
+                return rank(inner)
+            case ast.Call(func=function, args=[left, right]):
+                name = numpy_name(path_of(function, declarations))
+                return (
+                    2 if name == "outer" else max(0, rank(left) + rank(right) - 2) if name in _PRODUCTS else 0
+                )
+            case ast.Subscript() if all(isinstance(one, ast.Slice) for one in subscripted(node)[1]):
+                return rank(subscripted(node)[0])
+            case _:
+                return 0
+
+    for left, right in products:
+        for one, other in ((left, right), (right, left)):
+            name = _name(one)
+            if name and not name[0].isupper() and name not in ranks and rank(other) == 2:
+                found[name] = 1
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[target], value=value) | ast.AugAssign(target=target, value=value):
+                base, indices = subscripted(target) if isinstance(target, ast.Subscript) else (target, [])
+                is_whole = all(isinstance(one, ast.Slice) for one in indices)
+                stores = bool(indices) or isinstance(node, ast.AugAssign)
+                has_product = any(_factors(one, declarations) for one in ast.walk(value))
+                if (
+                    stores
+                    and is_whole
+                    and has_product
+                    and ranks.get(_name(base), 0) < rank(value)
+                    and _name(base)
+                ):
+                    found[_name(base)] = rank(value)
+            case _:
+                pass
+    return found
 
 
 def _name(node: ast.expr) -> str:
