@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from polylsp.frontends.python import numpy_functions
+from polylsp.frontends.python.array_ranks import looped
 from polylsp.frontends.python.array_sections import Run, Section, flipped, lengths_of, section_of, transposed
 from polylsp.frontends.python.array_statements import store, store_in_place
 from polylsp.frontends.python.bindings import Body, bind, bindings, count_of, in_place, times_bound
@@ -22,7 +23,7 @@ from polylsp.frontends.python.names import path_of
 from polylsp.frontends.python.places import not_a_number, place_of
 from polylsp.frontends.python.scalar_expressions import IN_PLACE, convert_to, operation, value
 from polylsp.frontends.python.syntax import blocks
-from polylsp.frontends.python.usage import looped, own_nodes
+from polylsp.frontends.python.usage import own_nodes
 from polylsp.ir.program import (
     Assign,
     Call,
