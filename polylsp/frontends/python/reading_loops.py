@@ -120,9 +120,11 @@ def _bound(context: Context, target: ast.expr, value: Expr) -> Iterator[Statemen
     """Assignments to the names in a target."""
     for node in ast.walk(target):
         if isinstance(node, ast.Name):
-            known = next((v for v in context.declared if v.source_name == spelled(node.id)), None)
-            variable = known or Variable(context.unused(node.id), spelled(node.id), DOUBLE, "local")
-            if known is None:
+            # Such a name is no identifier: nothing else has the variable.
+            variable = context.variables.get(f"{node.id}(…)")
+            if variable is None:
+                variable = Variable(context.unused(node.id), spelled(node.id), DOUBLE, "local")
+                context.variables[f"{node.id}(…)"] = variable
                 context.declared.append(variable)
             site = context.site(node)
             yield Assign(Place(variable, (), variable.type, site), None, convert(value, DOUBLE), site)
