@@ -181,12 +181,37 @@ def _rows_reduced(nodes: list[ast.AST], declarations: Declarations) -> Iterator[
             case _:
                 pass
     for node in nodes:
+        yield from _along(node, declarations, counters)
         reduced = _reduced_by(node, declarations)
         for one in (*reduced, *(row for each in reduced for row in differences.get(plain_name(each), ()))):
             base, indices = subscripted(one) if isinstance(one, ast.Subscript) else (one, [])
             if all(_is_counter(i, counters) for i in indices) and (indices or plain_name(base) in rows):
                 sliced = any(isinstance(i, ast.Slice) for i in indices)
                 yield plain_name(base), len(indices) + (0 if sliced else 1)
+
+
+def _along(node: ast.AST, declarations: Declarations, counters: Collection[str]) -> Iterator[tuple[str, int]]:
+    """Arrays of which the difference is reduced along an axis (`np.linalg.norm(x[i] - c, axis=1)`): the whole
+    ones have that axis, and the row that is taken from each of their rows is a vector."""
+    match node:
+        case ast.Call(
+            func=function, args=[of], keywords=[ast.keyword("axis", ast.Constant(value=int(axis)))]
+        ):
+            path = path_of(function, declarations)
+            reduces = numpy_name(path) in REDUCTIONS | STATISTICS or _is_norm(function, declarations)
+            difference = _squared(of)
+        case _:
+            return
+    if not reduces or axis < 0 or not isinstance(difference, ast.BinOp):
+        return
+    for one in (difference.left, difference.right) if isinstance(difference.op, (ast.Sub, ast.Add)) else ():
+        if isinstance(one, ast.Name):
+            yield one.id, axis + 1
+        elif isinstance(one, ast.Subscript):
+            base, indices = subscripted(one)
+            plain = not any(isinstance(i, ast.Slice) for i in indices)
+            if plain and all(_is_counter(i, counters) for i in indices):
+                yield plain_name(base), len(indices) + 1
 
 
 def _is_counter(subscript: ast.expr, counters: Collection[str]) -> bool:
