@@ -441,7 +441,7 @@ def _enumerate(loop: ast.For, kinds: Kinds) -> bool:
     loop.target = at
     loads: list[ast.expr] = [ast.copy_location(ast.Name(name, ast.Load()), at) for name in names]
     index = loads[0] if len(loads) == 1 else ast.copy_location(ast.Tuple(loads, ast.Load()), at)
-    taken = ast.copy_location(ast.Subscript(array, index, ast.Load()), element)
+    taken = ast.copy_location(ast.Subscript(array, index, ast.Load()), array)
     loop.body.insert(0, ast.copy_location(ast.Assign([element], taken), element))
     shape = ast.copy_location(ast.Attribute(array, "shape", ast.Load()), array)
     function.attr, call.args = "ndindex", [shape]
