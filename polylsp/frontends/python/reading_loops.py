@@ -48,7 +48,8 @@ _OF_OBJECTS = (
 )
 _METHODS = frozenset(_OF_OBJECTS.split())
 """Methods of arrays, strings, lists and dictionaries that change nothing."""
-_ASSERTING = ("numpy.testing.assert_", "numpy.testing.assert", "unittest.")
+_CALLING = ("raises", "warn", "logs")
+"""Parts of the names of assertions that call what they are given."""
 _EXPRESSIONS = (
     ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.Slice, ast.BinOp, ast.UnaryOp, ast.BoolOp,
     ast.Compare, ast.IfExp, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.JoinedStr, ast.FormattedValue,
@@ -198,12 +199,13 @@ def _is_name(target: ast.expr) -> bool:
 
 def _asserts(context: Context, call: ast.Call) -> bool:
     """True for a call of a function that compares its arguments and raises an error where they differ."""
-    path = context.path(call.func)
-    if path.startswith(_ASSERTING):
-        return True
-    of = call.func.value if isinstance(call.func, ast.Attribute) else None
-    is_own = isinstance(of, ast.Name) and of.id == "self"
-    return is_own and isinstance(call.func, ast.Attribute) and call.func.attr.startswith("assert")
+    path, function = context.path(call.func), call.func
+    of = function.value if isinstance(function, ast.Attribute) else None
+    name = function.attr if isinstance(function, ast.Attribute) else path.rpartition(".")[2]
+    if any(part in name.lower() for part in _CALLING):
+        return False
+    is_own = isinstance(of, ast.Name) and of.id == "self" and name.startswith("assert")
+    return is_own or path.startswith("numpy.testing.assert")
 
 
 def _is_read(context: Context, node: ast.expr) -> bool:
