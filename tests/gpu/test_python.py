@@ -68,6 +68,21 @@ def test_loops_that_count_something_else_than_a_statement_have_names_of_their_ow
     assert "const int i = c1 + 1;" in done.text and not refuted
 
 
+ENUMERATED = """import numpy as np
+from numpy.typing import NDArray
+
+
+def kernel(n: int, m: int, a: NDArray[np.float64], b: NDArray[np.float64], u: NDArray[np.float64]):
+    for (i, j), x in np.ndenumerate(a):
+        b[i, j] = 2.0 * x + a[i, j]
+"""
+
+
+def test_elements_with_their_subscripts_are_read_where_they_stand(played: Played, tmp_path: Path) -> None:
+    (done,), refuted = trial([ENUMERATED], played, tmp_path)
+    assert "double *__restrict__ b" in done.text and not refuted
+
+
 # --- What a function takes ---------------------------------------------------------------
 
 STENCIL = """import numpy as np

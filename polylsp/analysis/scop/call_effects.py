@@ -153,6 +153,11 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
         passed_over = call.function in scope.calls.passed_over
         known = (read for read in _read_through(call, scope) if not isinstance(read, Opaque))
         return list(known) if passed_over else _read_by_pure(call, scope)
+    owner, _, method = call.function.rpartition(".")
+    if owner and not method.startswith("__"):
+        # What the class of an object makes of a method of `self` may stand in a file that is not read.
+        words = f"`{call.function}` is not overridden in another file"
+        scope.assume(Assumption("other", (call.function,), words))
     for assumption in summary.assumptions:
         scope.assume(assumption)
     for presumed in summary.presumed:

@@ -47,20 +47,26 @@ from polylsp.ir.library import effect_of
 from polylsp.ir.liveness import addresses_held
 from polylsp.ir.program import (
     Assign,
+    Binary,
     Block,
     Call,
+    Constant,
     Evaluate,
+    Expr,
     Function,
     If,
     Integer,
     Loop,
+    Place,
     Pointer,
+    Read,
     Rejection,
     Site,
     Statement,
     Struct,
     Unsupported,
     Variable,
+    stripped,
 )
 from polylsp.ir.verdict import Assumption, Sequential
 from polylsp.poly.budget import Budget, Exhausted, over_budget
@@ -338,6 +344,40 @@ class _Cutter:
         made = without_reports(loop, self.calls) if self.calls.presuming else None
         return made is not None and not computes(made)
 
+    def runs_once(self, loop: Loop) -> bool:
+        """True if the first step of a counter, from a constant start, certainly reaches the bound."""
+        condition = None if loop.condition is None else stripped(loop.condition)
+        match condition, loop.step.statements:
+            case (
+                Binary("<", Read(Place(counter, ())), bound),
+                (Assign(Place(stepped, ()), "+", Constant(by)),),
+            ) if counter == stepped:
+                first, most = self.constant_of(counter), self.at_most(bound)
+                return first is not None and most is not None and first + by >= most
+            case _:
+                return False
+
+    def constant_of(self, variable: Variable) -> int | None:
+        """The constant that a variable has here, where it is known."""
+        found = self.state.environment.get(variable.name)
+        return found.as_constant if isinstance(found, Poly) else None
+
+    def at_most(self, value: Expr) -> float | None:
+        """A constant that a value does not exceed here, where one is known."""
+        match stripped(value):
+            case Constant(number):
+                return number
+            case Read(Place(variable, ())):
+                return self.constant_of(variable)
+            case Binary("min", left, right):
+                known = [one for one in (self.at_most(left), self.at_most(right)) if one is not None]
+                return min(known, default=None)
+            case Binary("max", left, right):
+                first, second = self.at_most(left), self.at_most(right)
+                return None if first is None or second is None else max(first, second)
+            case _:
+                return None
+
     def without(self, statement: Statement, rejection: Rejection | None) -> None:
         """Walk the parts of a statement that is not modelled itself, for some reason if it is a loop: the
         code inside is tried alone."""
@@ -345,7 +385,9 @@ class _Cutter:
         match statement:
             case Loop() if rejection is not None:
                 self.refused[statement.ordinal] = rejection
-                in_order = sequential_as_written(statement, self.calls, self.only_reports(statement))
+                reports = self.only_reports(statement)
+                once = self.runs_once(statement)
+                in_order = None if once else sequential_as_written(statement, self.calls, reports)
                 if in_order is not None:
                     self.ordered[statement.ordinal] = in_order
                 self.disturb(statement)

@@ -234,7 +234,7 @@ def _call(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
         part = section_of(context, node, fx)
         if part is not None:
             return of_section(part)
-    if name in numpy_functions.SHAPED or name in numpy_functions.STATISTICS or is_statistic(context, node):
+    if name in numpy_functions.SHAPED or is_statistic(context, node):
         from polylsp.frontends.python.array_products import opaque
 
         return opaque(context, node, fx)
@@ -268,10 +268,10 @@ _MADE = frozenset(("array", "asarray", "eye", "identity", "linspace", "arange"))
 
 
 def is_statistic(context: Context, node: ast.Call) -> bool:
-    """True if a call is of a method like `a.std()`."""
-    function = node.func
+    """True if a call reduces an array to numbers that are not modelled: `np.std(a)`, `a.std()`."""
+    function, path = node.func, context.path(node.func)
     named = isinstance(function, ast.Attribute) and function.attr in numpy_functions.STATISTICS
-    return named and not context.path(node.func)
+    return named if not path else numpy_functions.is_statistic(numpy_functions.numpy_name(path), node)
 
 
 def _is_method(context: Context, node: ast.Call) -> bool:

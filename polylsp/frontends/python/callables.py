@@ -417,10 +417,23 @@ def _kinds_assigned(
 ) -> dict[str, Kind]:
     """Kinds that methods assign to attributes; undetermined ones count in the `final` pass alone."""
     found: dict[str, Kind] = {}
+    untold: set[str] = set()
     for node in definitions:
         for name, kind in _assigned(node, owner, declarations, by_use):
-            if final or kind != UNKNOWN:
+            used = by_use.get(name)
+            if kind == UNKNOWN and isinstance(used, Array) and not used.lists:
+                untold.add(name)
+            elif final or kind != UNKNOWN:
                 found[name] = joined(found.get(name), kind) or UNKNOWN
+    for name in untold if final else ():
+        # What is assigned besides is taken for such an array, too, where the use tells as many dimensions.
+        kind, used = found.get(name, UNKNOWN), by_use[name]
+        told = isinstance(kind, Array) and isinstance(used, Array) and kind.rank == used.rank
+        found[name] = (
+            replace(kind, assumed=True)
+            if isinstance(kind, Array) and told
+            else joined(kind, UNKNOWN) or UNKNOWN
+        )
     return found
 
 

@@ -11,6 +11,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from polylsp.frontends.python import numpy_functions
+from polylsp.frontends.python.array_ranks import subscripted
 from polylsp.frontends.python.kinds import (
     BOOL,
     COMPLEX,
@@ -36,7 +37,6 @@ from polylsp.frontends.python.lowering_scope import (
 )
 from polylsp.frontends.python.names import Callable, ClassOf, Parameter
 from polylsp.frontends.python.places import array_type, base_of, not_a_number, place_of
-from polylsp.frontends.python.usage import subscripted
 from polylsp.ir.library import python_call_obstacle
 from polylsp.ir.program import (
     AddressOf,
@@ -298,7 +298,7 @@ def _of_arrays(context: Context, node: ast.Call, path: str, fx: Effects) -> Expr
     from polylsp.frontends.python.array_products import reduced
 
     name = numpy_functions.numpy_name(path)
-    if name in numpy_functions.STATISTICS:
+    if numpy_functions.is_statistic(name, node):
         from polylsp.frontends.python.array_products import opaque
 
         given = opaque(context, node, fx)

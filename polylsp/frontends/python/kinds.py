@@ -109,6 +109,9 @@ def joined(left: Kind | None, right: Kind | None) -> Kind | None:
         case Items(a), Items(b) if len(a) == len(b):
             parts = tuple(joined(x, y) or UNKNOWN for x, y in zip(a, b, strict=True))
             return Items(parts)
+        case (Array() as array, Nothing()) | (Nothing(), Array() as array) if not array.lists:
+            # Nothing is done with the elements of `None`.
+            return array
         case _:
             return Other("different things at different times")
 

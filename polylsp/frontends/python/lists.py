@@ -7,8 +7,9 @@ import ast
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from polylsp.frontends.python.array_ranks import subscripted
 from polylsp.frontends.python.kinds import Array, Kind, Number, Other, element_type, joined
-from polylsp.frontends.python.usage import own_nodes, subscripted
+from polylsp.frontends.python.usage import own_nodes
 
 _KindOf = Callable[[ast.expr], Kind | None]
 

@@ -42,7 +42,7 @@ from polylsp.frontends.python.places import parameter
 from polylsp.frontends.python.pranges import pranges, runs_in_parallel
 from polylsp.frontends.python.syntax import Parsed, read
 from polylsp.frontends.python.usage import own_nodes
-from polylsp.frontends.python.variables import find_views, name_subscripts
+from polylsp.frontends.python.variables import find_views, name_iterables, name_subscripts
 from polylsp.frontends.python.words import Line
 from polylsp.ir.program import Block, Declare, Function, Loop, Rejection, Site, Unsupported
 
@@ -143,8 +143,9 @@ def _lower(name: str, parsed: Parsed, declarations: Declarations, owner: str) ->
     """Lower a function; once the first pass has found assumptions on lengths, lower it again, so that arrays
     carry them from their creation on."""
     given = _given(parsed, declarations, owner)
+    name_iterables(_body(parsed), _kinds(parsed, given, declarations))
     _split(parsed, declarations, given)
-    if "ndindex" in parsed.texts:
+    if not {"ndindex", "ndenumerate"}.isdisjoint(parsed.texts):
         name_subscripts(_body(parsed), _kinds(parsed, given, declarations))
     agreed = Agreement()
     function = _lowered(name, parsed, declarations, given, agreed)

@@ -163,7 +163,7 @@ _COMPUTED: dict[Computed, str] = {
         "convolve correlate unique roots poly polyfit polymul polyadd polysub polyder polyint bincount "
         "flatnonzero append linalg.eigvals linalg.eigvalsh"
     ),
-    "matrix": "vander kron linalg.pinv vstack column_stack scipy.linalg.toeplitz scipy.linalg.pinv",
+    "matrix": "argwhere vander kron linalg.pinv vstack column_stack scipy.linalg.toeplitz scipy.linalg.pinv",
 }
 _BY_NAME = (
     "axis mode ord side left right period n k norm kind ddof rtol atol equal_nan weights dx x method "
@@ -179,7 +179,8 @@ _ONE_RESULT: dict[str, tuple[int, int]] = {
     "scipy.integrate.trapezoid": (3, 1), "scipy.integrate.simpson": (3, 1), "percentile": (2, 0),
     "quantile": (2, 0), "nanpercentile": (2, 0), "nanquantile": (2, 0), "average": (1, 0), "nanstd": (1, 0),
     "nanvar": (1, 0), "trace": (2, 2), "gradient": (2, 1), "linalg.matrix_power": (2, 2), "append": (2, 0),
-    "unique": (1, 0), "polyfit": (3, 1), "kron": (2, 2), "linalg.pinv": (2, 2), "linalg.solve": (2, 2),
+    "unique": (1, 0), "argwhere": (1, 0), "flatnonzero": (1, 0),
+    "polyfit": (3, 1), "kron": (2, 2), "linalg.pinv": (2, 2), "linalg.solve": (2, 2),
     "scipy.linalg.solve": (2, 2), "scipy.signal.lfilter": (3, 1), "scipy.signal.filtfilt": (3, 1),
     "linalg.eigvals": (1, 2), "linalg.eigvalsh": (1, 2), "vander": (2, 1),
 }  # fmt: skip
@@ -187,7 +188,9 @@ _OF_SEVERAL = frozenset(("concatenate", "hstack", "vstack", "column_stack"))
 _COMPUTED_BY_NAME: dict[str, Computed] = {
     name: rule for rule, names in _COMPUTED.items() for name in names.split()
 }
-_WHOLE_RESULT = frozenset(("searchsorted", "digitize", "bincount", "flatnonzero", "linalg.matrix_rank"))
+_WHOLE_RESULT = frozenset(
+    ("searchsorted", "digitize", "bincount", "flatnonzero", "argwhere", "linalg.matrix_rank")
+)
 _TRUTH_RESULT = frozenset(("allclose", "array_equal"))
 _COMPLEX_RESULT = frozenset(("roots", "linalg.eigvals", "scipy.linalg.sqrtm", "scipy.signal.hilbert"))
 _OF_ELEMENTS = frozenset(
@@ -197,6 +200,21 @@ _TRANSFORMS = ("fft.fft", "fft.ifft", "fft.fft2", "fft.ifft2", "fft.rfft", "scip
 _REAL_RESULT = frozenset(("linalg.norm", "scipy.linalg.norm", "fft.irfft", "linalg.cond", "linalg.eigvalsh"))
 COUNTING = frozenset(("argmin", "argmax", "argsort", "count_nonzero"))
 """Functions among them whose results are integers."""
+
+
+_ALONG = frozenset(
+    ["linalg.norm", "average", "nanstd", "nanvar", "percentile", "quantile", "nanpercentile", "nanquantile"]
+)
+_REAL_STATISTICS = _ALONG | {"mean", "std", "var", "median", "nanmean"}
+
+
+def is_statistic(name: str, node: ast.Call) -> bool:
+    """True for a call of a function of NumPy that reduces an array, or does so along an axis that it is
+    given, to numbers that are not modelled."""
+    along = [one.value for one in node.keywords if one.arg == "axis"]
+    return name in STATISTICS or (
+        name in _ALONG and bool(along) and not (isinstance(along[0], ast.Constant) and along[0].value is None)
+    )
 
 
 def computed(path: str) -> Computed | None:
@@ -312,7 +330,7 @@ def called(node: ast.Call, kinds: Kinds) -> Kind | None:
         return _made(node, kinds)
     if name and name in LIKE_MAKERS and arguments:
         return _like(arguments[0], node, kinds)
-    if (name in REDUCTIONS or name in STATISTICS) and arguments:
+    if (name in REDUCTIONS or is_statistic(name, node)) and arguments:
         return _reduced(arguments[0], node, name)
     if name in SHAPED and arguments:
         return _shaped(arguments[0], name)
@@ -389,7 +407,7 @@ def _shaped(of: Kind | None, name: str) -> Kind | None:
         return None if of is None else UNKNOWN
     element = INT if name in COUNTING else COMPLEX if name.startswith("fft.") else of.element
     element = DOUBLE if name.startswith("linalg.") and not isinstance(element, Floating) else element
-    return Array(INT if element == BOOL else element, of.rank, of.assumed)
+    return Array(INT if element == BOOL else element, of.rank, of.assumed and name not in COUNTING)
 
 
 def arguments_of(node: ast.Call) -> list[ast.expr]:
@@ -475,7 +493,7 @@ def _reduced(of: Kind | None, node: ast.Call, name: str) -> Kind | None:
     if not isinstance(of, Array):
         return of if of is None or isinstance(of, Number) else UNKNOWN
     axis = next((k.value for k in node.keywords if k.arg == "axis"), None)
-    real = name in ("mean", "std", "var", "median", "nanmean") and not isinstance(of.element, Floating)
+    real = name in _REAL_STATISTICS and not isinstance(of.element, Floating)
     element = INT if name in COUNTING else DOUBLE if real else of.element
     element = INT if name in ("sum", "prod") and element == BOOL else element
     if any(k.arg == "keepdims" for k in node.keywords):

@@ -9,6 +9,7 @@ import ast
 from dataclasses import replace
 
 from polylsp.frontends.python.array_lengths import lengths
+from polylsp.frontends.python.array_ranks import subscripted
 from polylsp.frontends.python.attributes import is_attribute
 from polylsp.frontends.python.kinds import (
     BOOL,
@@ -31,7 +32,6 @@ from polylsp.frontends.python.lowering_scope import (
     number_type,
     refuse,
 )
-from polylsp.frontends.python.usage import subscripted
 from polylsp.ir.program import Array as ArrayType
 from polylsp.ir.program import (
     Call,

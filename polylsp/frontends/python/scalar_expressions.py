@@ -10,7 +10,7 @@ from functools import reduce
 
 from polylsp.frontends.python import numpy_functions
 from polylsp.frontends.python.calls import call
-from polylsp.frontends.python.kinds import COMPLEX, DOUBLE, INT, WHOLE, Number, wider
+from polylsp.frontends.python.kinds import COMPLEX, DOUBLE, INT, UNKNOWN, WHOLE, Array, Number, Other, wider
 from polylsp.frontends.python.lowering_scope import (
     Context,
     Effects,
@@ -18,6 +18,7 @@ from polylsp.frontends.python.lowering_scope import (
     compared,
     convert,
     floored,
+    held,
     inverted,
     negated,
     number_type,
@@ -331,11 +332,72 @@ def range_bounds(context: Context, node: ast.Call, fx: Effects) -> tuple[Expr, E
 
 def whole_number(context: Context, node: ast.expr, fx: Effects) -> Expr:
     """A bound, which must be a whole number."""
+    opaque = _opaque_number(context, node, fx)
+    if opaque is not None:
+        return opaque
     found = value(context, node, fx)
     if not isinstance(found.type, Integer) and not fx.rejections:
         text = f"`{context.text(node)}` is not known to be a whole number, so it cannot bound a range"
         return refuse(context, fx, "non-affine-bound", node, text, "annotate it with `int`")
     return convert(found, INT) if isinstance(found.type, Integer) and found.type != INT else found
+
+
+def _opaque_number(context: Context, node: ast.expr, fx: Effects) -> Expr | None:
+    """A bound with attributes or elements of objects of unknown kinds (`range(self.n - 1)`), which are whole
+    numbers, as a bound cannot be anything else; `None` for others."""
+    match node:
+        case ast.BinOp(
+            left=left, op=ast.Add() | ast.Sub() | ast.Mult() | ast.FloorDiv() as operator, right=right
+        ):
+            if not (_is_opaque(context, left) or _is_opaque(context, right)):
+                return None
+            both = [whole_number(context, one, fx) for one in (left, right)]
+            return operation(context, node, operator, both[0], both[1], fx)
+        case _ if _is_opaque(context, node):
+            text = context.text(node)
+            found = Call(f"{text} at {context.unused('value')}", (), True, INT, context.site(node))
+            return held(context, found, node, fx.statements)
+        case _:
+            return None
+
+
+def _is_opaque(context: Context, node: ast.expr) -> bool:
+    """True for a name, an attribute or an element that the model has no place for, and for the length of
+    such a thing."""
+    match node:
+        case ast.Call(func=ast.Name(id="len"), args=[of], keywords=[]):
+            return _lengths(context, of) is None and (_is_opaque(context, of) or _is_list(context, of))
+        case ast.Name(id=name):
+            return _may_count(context, node) and name in context.kinds.local
+        case ast.Attribute(value=of):
+            is_length = isinstance(context.kind(of), Array)
+            return not context.path(node) and _may_count(context, node) and not is_length and _is_path(of)
+        case ast.Subscript(value=of, slice=ast.Constant(value=int())):
+            return _may_count(context, node) and _is_opaque(context, of)
+        case ast.BinOp(left=left, right=right):
+            return _is_opaque(context, left) or _is_opaque(context, right)
+        case _:
+            return False
+
+
+def _is_list(context: Context, node: ast.expr) -> bool:
+    return context.kind(node) in (Other("a list"), Other("a dictionary"), Other("a string"))
+
+
+def _may_count(context: Context, node: ast.expr) -> bool:
+    """True for a value of a kind that is not known, which may be a whole number."""
+    return context.kind(node) in (None, UNKNOWN, Other("different things at different times"))
+
+
+def _is_path(node: ast.expr) -> bool:
+    """True for a name with attributes and elements by constants."""
+    match node:
+        case ast.Name():
+            return True
+        case ast.Attribute(value=of) | ast.Subscript(value=of, slice=ast.Constant()):
+            return _is_path(of)
+        case _:
+            return False
 
 
 def _step(context: Context, node: ast.expr) -> int | None:

@@ -6,10 +6,17 @@ import ast
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
+from polylsp.frontends.python.array_ranks import (
+    bound_parts,
+    looped,
+    part_of,
+    plain_name,
+    ranks_by_use,
+    subscripted,
+)
 from polylsp.frontends.python.kinds import (
     DOUBLE,
     INT64,
-    MOST_DIMENSIONS,
     REAL,
     UNKNOWN,
     WHOLE,
@@ -18,7 +25,7 @@ from polylsp.frontends.python.kinds import (
     NumberType,
 )
 from polylsp.frontends.python.names import Callable, Declarations, path_of
-from polylsp.frontends.python.numpy_functions import LIKE_MAKERS, REDUCTIONS, STATISTICS, numpy_name
+from polylsp.frontends.python.numpy_functions import numpy_name
 
 
 def own_nodes(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
@@ -31,28 +38,12 @@ def own_nodes(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
             pending.extend(reversed(list(ast.iter_child_nodes(node))))
 
 
-def subscripted(node: ast.Subscript) -> tuple[ast.expr, list[ast.expr]]:
-    """The array of `a[i][j]` or `a[i, j]`, and all subscripts."""
-    indices: list[ast.expr] = []
-    base: ast.expr = node
-    while isinstance(base, ast.Subscript):
-        own = base.slice.elts if isinstance(base.slice, ast.Tuple) else [base.slice]
-        indices = [*own, *indices]
-        base = base.value
-    return base, indices
-
-
 def kinds_by_use(body: list[ast.stmt], names: set[str], declarations: Declarations) -> dict[str, Kind]:
     """Kinds of names, as far as their uses determine them."""
     nodes = list(own_nodes(body))
     keys = _keys(nodes, declarations)
-    ranks = _ranks(nodes, declarations, keys)
-    told = dict(ranks)
-    for one, rank in _rows_reduced(nodes, declarations):
-        ranks[one] = max(ranks.get(one, 0), rank)
-    vectors = set(_vectors(nodes, declarations))
-    for found in (told, ranks):
-        _copied(nodes, found, declarations)
+    known = ranks_by_use(nodes, declarations, keys)
+    ranks, told, vectors = known.found, known.told, known.vectors
     whole = _whole(nodes, declarations) - keys
     listed, foreign = _by_attributes(nodes)
     bare = _whole_arrays(nodes, names)
@@ -130,7 +121,9 @@ def _keys(nodes: list[ast.AST], declarations: Declarations) -> set[str]:
 
 
 def _is_counted(node: ast.expr, declarations: Declarations) -> bool:
-    """True for a range, also in reverse, and for an array that NumPy makes."""
+    """True for a range, also in reverse, and for one array, or one of several, that NumPy makes."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        return _is_counted(node.value, declarations)
     if not isinstance(node, ast.Call):
         return False
     path = path_of(node.func, declarations)
@@ -140,263 +133,26 @@ def _is_counted(node: ast.expr, declarations: Declarations) -> bool:
     )
 
 
-def _ranks(nodes: list[ast.AST], declarations: Declarations, keys: Collection[str]) -> dict[str, int]:
-    """Number of subscripts of each name that has any, or of the lengths requested of it."""
-    found: dict[str, int] = {}
-
-    def note(base: ast.expr, rank: int) -> None:
-        if isinstance(base, ast.Name) and rank <= MOST_DIMENSIONS:
-            found[base.id] = max(found.get(base.id, 0), rank)
-
-    def note_row(row: ast.Subscript, left: int) -> None:
-        """Note the array of a part that has `left` dimensions at least."""
-        base, indices = subscripted(row)
-        if not any(_takes_none(each, declarations) for each in indices):
-            sliced = sum(isinstance(each, ast.Slice) for each in indices)
-            note(base, len(indices) + max(0, left - sliced))
-
-    for node in nodes:
-        match node:
-            case ast.Subscript(
-                value=ast.Attribute(value=base, attr="shape"), slice=ast.Constant(value=int(k))
-            ):
-                note(base, k + 1 if k >= 0 else -k)
-            case ast.Subscript(slice=ast.Name(id=name)) if name in keys:
-                pass
-            case ast.Subscript():
-                base, indices = subscripted(node)
-                note(base, sum(not _takes_none(i, declarations) for i in indices))
-            case ast.Assign(targets=[ast.Tuple(elts=parts)], value=ast.Attribute(value=base, attr="shape")):
-                note(base, len(parts))
-            case ast.Assign(targets=[ast.Tuple()], value=ast.Subscript() as row):
-                base, indices = subscripted(row)
-                note(base, len(indices) + 1)
-            case ast.For(target=target, iter=iterable):
-                for part, of in looped(target, iterable):
-                    if isinstance(part, ast.Tuple):
-                        note(of, 2)
-            case ast.Call(func=ast.Name(id="len"), args=[ast.Subscript() as row]):
-                note_row(row, 1)
-            case ast.Call(func=ast.Name(id="len"), args=[base]):
-                note(base, 1)
-            case ast.Attribute(value=ast.Subscript() as row, attr="T"):
-                note_row(row, 2)
-            case ast.Call(func=function, args=[vector]) if _is_norm(function, declarations):
-                for row in _rows_compared(vector):
-                    note_row(row, 1)
-            case ast.Call(func=ast.Name(id=name), args=arguments):
-                called = declarations.get(name)
-                parameters = called.parameters if isinstance(called, Callable) else ()
-                for given, wanted in zip(arguments, parameters, strict=False):
-                    if isinstance(wanted.kind, Array) and isinstance(given, ast.Subscript):
-                        note_row(given, wanted.kind.rank)
-                    elif isinstance(wanted.kind, Array):
-                        note(given, wanted.kind.rank)
-            case _:
-                pass
-    return found
-
-
-_OF_VECTORS = REDUCTIONS | STATISTICS | {"dot"}
-"""Functions and methods that take a row of an array, where they take an element of one at all."""
-_PRODUCTS = frozenset(("dot", "matmul", "inner"))
-
-
-def _factors(node: ast.AST, declarations: Declarations) -> list[ast.expr]:
-    """The factors of a product of vectors or matrices."""
-    match node:
-        case ast.BinOp(left=left, op=ast.MatMult(), right=right):
-            return [left, right]
-        case ast.Call(func=function, args=[left, right], keywords=[]):
-            return [left, right] if numpy_name(path_of(function, declarations)) in _PRODUCTS else []
-        case _:
-            return []
-
-
-def _rows_reduced(nodes: list[ast.AST], declarations: Declarations) -> Iterator[tuple[str, int]]:
-    """Arrays of which parts are added up or multiplied as vectors (`np.max(a[i])`, `a[i] @ x`), and names to
-    which loops give such parts, with the dimensions that this tells: a part has one at least."""
-    rows = _looped_rows(nodes)
-    targets = (node.target for node in nodes if isinstance(node, ast.For))
-    counters = {one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)}
-    differences: dict[str, list[ast.Subscript]] = {}
-    for node in nodes:
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp() as value):
-                differences.setdefault(name, []).extend(_rows_compared(value))
-            case _:
-                pass
-    for node in nodes:
-        reduced = _reduced_by(node, declarations)
-        for one in (*reduced, *(row for each in reduced for row in differences.get(_name(each), ()))):
-            base, indices = subscripted(one) if isinstance(one, ast.Subscript) else (one, [])
-            if all(_is_counter(i, counters) for i in indices) and (indices or _name(base) in rows):
-                sliced = any(isinstance(i, ast.Slice) for i in indices)
-                yield _name(base), len(indices) + (0 if sliced else 1)
-
-
-def _is_counter(subscript: ast.expr, counters: Collection[str]) -> bool:
-    """True for a slice, and for a whole number computed from variables of loops, not from arrays of them."""
-    match subscript:
-        case ast.Slice() | ast.Constant(value=int()):
-            return True
-        case ast.Name() | ast.BinOp() | ast.UnaryOp():
-            return all(one.id in counters for one in ast.walk(subscript) if isinstance(one, ast.Name))
-        case _:
-            return False
-
-
-def _looped_rows(nodes: list[ast.AST]) -> set[str]:
-    """Names to which loops give parts of an array with a name."""
-    loops = (node for node in nodes if isinstance(node, ast.For))
-    pairs = [pair for loop in loops for pair in looped(loop.target, loop.iter)]
-    return {one.id for one, of in pairs if isinstance(one, ast.Name) and isinstance(of, ast.Name)}
-
-
-def _reduced_by(node: ast.AST, declarations: Declarations) -> Sequence[ast.expr]:
-    """The vectors that a call or a product adds up."""
-    match node:
-        case ast.Call(func=ast.Attribute(value=vector, attr=name)) if not path_of(node.func, declarations):
-            return [_squared(vector)] if name in _OF_VECTORS else []
-        case ast.Call(func=function, args=[vector], keywords=[]):
-            path = numpy_name(path_of(function, declarations))
-            vector = _squared(vector)
-            reduces = path in _OF_VECTORS or _is_norm(function, declarations)
-            return (_rows_compared(vector) or [vector]) if reduces else []
-        case _:
-            return _factors(node, declarations)
-
-
-def _squared(vector: ast.expr) -> ast.expr:
-    """The vector of which an expression gives a power."""
-    match vector:
-        case ast.BinOp(left=left, op=ast.Pow()):
-            return left
-        case ast.BinOp(left=left, op=ast.Mult(), right=right) if ast.dump(left) == ast.dump(right):
-            return left
-        case _:
-            return vector
-
-
-def _vectors(nodes: list[ast.AST], declarations: Declarations) -> Iterator[str]:
-    """Names that rows of arrays are multiplied with, as vectors."""
-    rows = _looped_rows(nodes)
-    for node in nodes:
-        factors = _factors(node, declarations)
-        parts = [isinstance(one, ast.Subscript) or (_name(one) in rows) for one in factors]
-        yield from (_name(one) for one, part in zip(factors, parts, strict=True) if any(parts) and not part)
-
-
-def _name(node: ast.expr) -> str:
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _is_norm(function: ast.expr, declarations: Declarations) -> bool:
-    path = path_of(function, declarations)
-    return numpy_name(path) == "linalg.norm" or path == "scipy.linalg.norm"
-
-
-def _rows_compared(vector: ast.expr) -> Sequence[ast.Subscript]:
-    """The parts of arrays that a vector is, or is the difference of: `a[i]` and `b[j]` in `a[i] - b[j]`."""
-    match vector:
-        case ast.Subscript():
-            return [vector]
-        case ast.BinOp(
-            left=ast.Subscript() as left, op=ast.Sub() | ast.Add(), right=ast.Subscript() as right
-        ):
-            return [left, right]
-        case _:
-            return []
-
-
-def _copied(nodes: list[ast.AST], ranks: dict[str, int], declarations: Declarations) -> None:
-    """Let an array of which only copies or parts are used have the rank that these tell."""
-    bound: dict[str, list[tuple[str, int]]] = {}
-    for node in nodes:
-        for name, source in _sources(node, declarations):
-            bound.setdefault(name, []).append(source)
-    bindings = Counter(n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
-    for _ in range(3):
-        for name, sources in bound.items():
-            known = all(source for source, _ in sources) and len(sources) == bindings[name]
-            if known and name in ranks:
-                for source, taken in sources:
-                    ranks[source] = max(ranks.get(source, 0), ranks[name] + taken)
-
-
 def _updated_views(nodes: list[ast.AST], declarations: Declarations) -> set[str]:
     """The arrays of which an element gets a name that is then updated in place (`for x in a: x += 1`), or
     that a loop reads while it stores to the array. Were there more dimensions than its subscripts tell, the
     element would be a view: the array would be written, or the element change."""
     updated = {n.target.id for n in nodes if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
-    parts = [(name, *of) for node in nodes for name, of in _sources(node, declarations)]
+    parts = [(name, *of) for node in nodes for name, of in bound_parts(node, declarations)]
     bound = [(name, source) for name, source, _ in parts]
     found: set[str] = set()
     for loop in (node for node in nodes if isinstance(node, (ast.For, ast.While))):
         inside = [node for statement in loop.body for node in ast.walk(statement)]
         named = {n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-        named -= {name for node in (loop, *inside) for name, _ in _sources(node, declarations)}
+        named -= {name for node in (loop, *inside) for name, _ in bound_parts(node, declarations)}
         for _ in range(3):
             named |= {source for name, source, taken in parts if name in named and not taken}
         stores = (n for n in inside if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store))
-        stored = {_name(subscripted(each)[0]) for each in stores}
+        stored = {plain_name(subscripted(each)[0]) for each in stores}
         found |= {source for name, source, taken in parts if taken and name in named and source in stored}
     for _ in range(3):
         found |= {source for name, source in bound if name in updated | found and source}
     return found
-
-
-def _sources(node: ast.AST, declarations: Declarations) -> Iterator[tuple[str, tuple[str, int]]]:
-    """The names that a node binds to a copy or a part of an array, with the array's name (empty if there is
-    none) and how many of its dimensions are taken away."""
-    match node:
-        case ast.Assign(targets=[ast.Name(id=name)], value=value):
-            yield name, _part_of(value, declarations)
-        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
-            for target, value in zip(targets, values, strict=False):
-                if isinstance(target, ast.Name):
-                    yield target.id, _part_of(value, declarations)
-        case ast.For(target=target, iter=iterable):
-            for inner, of in looped(target, iterable):
-                source, taken = _part_of(of, declarations)
-                if isinstance(inner, ast.Name) and source:
-                    yield inner.id, (source, taken + 1)
-        case _:
-            pass
-
-
-def looped(target: ast.expr, iterable: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Targets of a loop with the iterables that they run over."""
-    match target, iterable:
-        case ast.Tuple(elts=[_, inner]), ast.Call(func=ast.Name(id="enumerate"), args=[of, *_]):
-            yield from looped(inner, of)
-        case ast.Tuple(elts=parts), ast.Call(func=ast.Name(id="zip"), args=arguments):
-            for part, of in zip(parts, arguments, strict=False):
-                yield from looped(part, of)
-        case _:
-            yield target, iterable
-
-
-def _part_of(node: ast.expr, declarations: Declarations) -> tuple[str, int]:
-    """The name of the array that an expression copies, or gives a part of, and how many dimensions less that
-    has; an empty name for anything else."""
-    match node:
-        case ast.Name(id=name):
-            return name, 0
-        case ast.Attribute(value=inner, attr="T"):
-            return _part_of(inner, declarations)
-        case ast.Subscript():
-            base, indices = subscripted(node)
-            fixed = [i for i in indices if not isinstance(i, ast.Slice)]
-            plain = isinstance(base, ast.Name) and not any(_takes_none(i, declarations) for i in fixed)
-            return (base.id, len(fixed)) if plain and isinstance(base, ast.Name) else ("", 0)
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="copy" | "astype")):
-            return name, 0
-        case ast.Call(func=function, args=[ast.Name(id=name), *_]):
-            made = numpy_name(path_of(function, declarations)) in LIKE_MAKERS
-            return (name if made else ""), 0
-        case _:
-            return "", 0
 
 
 _BITWISE = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift, ast.Invert)
@@ -467,12 +223,6 @@ def _is_number(node: ast.expr) -> bool:
     return plain and not isinstance(getattr(node, "value", None), bool)
 
 
-def _takes_none(node: ast.expr, declarations: Declarations) -> bool:
-    """True if a subscript takes no dimension of the array: `None`, `np.newaxis` or `...`."""
-    plain = isinstance(node, ast.Constant) and node.value in (None, ...)
-    return plain or path_of(node, declarations) == "numpy.newaxis"
-
-
 def _whole_arrays(nodes: list[ast.AST], names: set[str]) -> set[str]:
     """Names whose attributes or elements are used, that are iterated over, or multiplied as matrices."""
     found: set[str] = set()
@@ -486,9 +236,19 @@ def _whole_arrays(nodes: list[ast.AST], names: set[str]) -> set[str]:
                 found.add(name)
             case ast.BinOp(left=left, op=ast.MatMult(), right=right):
                 found.update(one.id for one in (left, right) if isinstance(one, ast.Name))
+            case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=[ast.Name(id=of), *_]) if (
+                name in _CONVERTING
+            ):
+                found.add(of)
             case _:
                 pass
     return found & names
+
+
+_CONVERTING = frozenset(
+    ("asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "array", "atleast_1d")
+)
+"""Functions of NumPy that make an array of what may be one already."""
 
 
 def _whole(nodes: list[ast.AST], declarations: Declarations) -> set[str]:
@@ -585,7 +345,7 @@ def _of_parts(nodes: list[ast.AST], whole: set[str], declarations: Declarations)
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Subscript() as part) if name in whole:
                 if any(isinstance(one, ast.Slice) for one in subscripted(part)[1]):
-                    yield _part_of(part, declarations)[0]
+                    yield part_of(part, declarations)[0]
             case _:
                 pass
 

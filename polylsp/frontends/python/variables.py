@@ -12,16 +12,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from polylsp.frontends.python import numpy_functions
+from polylsp.frontends.python.array_ranks import looped
 from polylsp.frontends.python.array_sections import Run, Section, flipped, lengths_of, section_of, transposed
 from polylsp.frontends.python.array_statements import store, store_in_place
 from polylsp.frontends.python.bindings import Body, bind, bindings, count_of, in_place, times_bound
 from polylsp.frontends.python.inference import Kinds, iterated
-from polylsp.frontends.python.kinds import Array, Items, Number, wider
+from polylsp.frontends.python.kinds import WHOLE, Array, Items, Number, wider
 from polylsp.frontends.python.lowering_scope import Context, Effects, Stored, convert, held, kept, refuse
 from polylsp.frontends.python.names import path_of
 from polylsp.frontends.python.places import not_a_number, place_of
 from polylsp.frontends.python.scalar_expressions import IN_PLACE, convert_to, operation, value
-from polylsp.frontends.python.usage import looped, own_nodes
+from polylsp.frontends.python.syntax import blocks
+from polylsp.frontends.python.usage import own_nodes
 from polylsp.ir.program import (
     Assign,
     Call,
@@ -324,9 +326,126 @@ def bound_names(node: ast.AST) -> Iterator[str]:
 
 
 # --------------------------------------------------------------------------------------------------
-# Subscripts that are tuples: `for at in np.ndindex(a.shape)` gives `at[0]` and `at[1]`, which get
-# names.
+# Values that the source gives no name: arrays that loops run over, and subscripts that are tuples
+# (`for at in np.ndindex(a.shape)` gives `at[0]` and `at[1]`).
 # --------------------------------------------------------------------------------------------------
+
+
+def name_iterables(body: list[ast.stmt], kinds: Kinds) -> bool:
+    """Give a name to each new array that a loop runs over (`for x in np.linspace(0, 1, n)`), before the loop,
+    and write a loop over `np.ndenumerate` as one over `np.ndindex`; true if there are any."""
+    found = False
+    for node in [*own_nodes(body)]:
+        for block in blocks(node) if isinstance(node, ast.stmt) else ():
+            found = _named_in(block, kinds) or found
+    return _named_in(body, kinds) or found
+
+
+def _named_in(block: list[ast.stmt], kinds: Kinds) -> bool:
+    """Name the new arrays that the loops of a block run over."""
+    before = len(block)
+    enumerated = False
+    for loop in [one for one in block if isinstance(one, ast.For)]:
+        enumerated = _enumerate(loop, kinds) or enumerated
+        loop.iter = _Selections(kinds).visit(loop.iter)
+        for call, number in list(_new_arrays(loop.iter, kinds)):
+            value = loop.iter if call is None else call.args[number]
+            name = _name_of_value(value)
+            target, used = (ast.copy_location(ast.Name(name, c), value) for c in (ast.Store(), ast.Load()))
+            if call is None:
+                loop.iter = used
+            else:
+                call.args[number] = used
+            block.insert(block.index(loop), ast.copy_location(ast.Assign([target], value), value))
+    return enumerated or len(block) > before
+
+
+class _Selections(ast.NodeTransformer):
+    """Writes `np.where(c)[0]` and `np.nonzero(c)[0]` of an array of one dimension as `np.flatnonzero(c)`."""
+
+    def __init__(self, kinds: Kinds):
+        self.kinds = kinds
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """The first of the arrays of subscripts."""
+        match node:
+            case ast.Subscript(
+                value=ast.Call(func=ast.Attribute() as function, args=[of], keywords=[]) as call,
+                slice=ast.Constant(value=0),
+            ) if numpy_functions.numpy_name(path_of(function, self.kinds.declarations)) in (
+                "where",
+                "nonzero",
+            ):
+                kind = self.kinds.of(of)
+                if isinstance(kind, Array) and kind.rank == 1 and not kind.lists:
+                    function.attr = "flatnonzero"
+                    return call
+            case _:
+                pass
+        return node
+
+
+def _new_arrays(
+    node: ast.expr, kinds: Kinds, around: ast.Call | None = None, number: int = 0
+) -> Iterator[tuple[ast.Call | None, int]]:
+    """The places of the expressions of new arrays of which a loop takes one element in each round: the call
+    around one, if any, and the number of the argument that it is."""
+    path = path_of(node.func, kinds.declarations) if isinstance(node, ast.Call) else ""
+    if isinstance(node, ast.Call) and path in ("enumerate", "zip", "reversed"):
+        for position, one in enumerate(node.args[:1] if path == "enumerate" else node.args):
+            yield from _new_arrays(one, kinds, node, position)
+    elif _is_new(node, path, kinds):
+        yield around, number
+
+
+def _is_new(node: ast.expr, path: str, kinds: Kinds) -> bool:
+    """True for an expression of a new array, which nothing else may change while a loop runs over it."""
+    kind = kinds.of(node)
+    if not isinstance(kind, Array) or kind.rank < 1 or kind.lists:
+        return False
+    if isinstance(node, ast.Call):
+        name = numpy_functions.numpy_name(path)
+        method = node.func.attr if isinstance(node.func, ast.Attribute) and not path else ""
+        counted = name == "arange" and all(kinds.of(one) == WHOLE for one in node.args)
+        views = numpy_functions.VIEWS | {"transpose", "flip"}
+        return not counted and ((bool(name) and name not in views) or method in ("copy", "astype", "dot"))
+    return isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare))
+
+
+def _name_of_value(node: ast.expr) -> str:
+    """A name for a value that the source gives none; no identifier, so that no other one is the same."""
+    function = node.func if isinstance(node, ast.Call) else None
+    called = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return f"{called}(…)"
+
+
+def _enumerate(loop: ast.For, kinds: Kinds) -> bool:
+    """Write `for at, x in np.ndenumerate(a)` as `for at in np.ndindex(a.shape)` with `x = a[at]` in it."""
+    match loop:
+        case ast.For(
+            target=ast.Tuple(elts=[ast.Name() | ast.Tuple() as at, ast.Name() as element]),
+            iter=ast.Call(func=ast.Attribute() as function, args=[ast.Name() as array], keywords=[]) as call,
+        ) if numpy_functions.numpy_name(path_of(function, kinds.declarations)) == "ndenumerate":
+            kind = kinds.of(array)
+            parts = at.elts if isinstance(at, ast.Tuple) else [at]
+            plain = all(isinstance(one, ast.Name) for one in parts)
+            if not isinstance(kind, Array) or kind.rank < 1 or kind.lists or not plain:
+                return False
+            if isinstance(at, ast.Tuple) and len(parts) != kind.rank:
+                return False
+        case _:
+            return False
+    names = [one.id for one in parts if isinstance(one, ast.Name)]
+    if array.id in {name for one in (loop.target, *loop.body) for name in bound_names(one)}:
+        return False
+    loop.target = at
+    loads: list[ast.expr] = [ast.copy_location(ast.Name(name, ast.Load()), at) for name in names]
+    index = loads[0] if len(loads) == 1 else ast.copy_location(ast.Tuple(loads, ast.Load()), at)
+    taken = ast.copy_location(ast.Subscript(array, index, ast.Load()), array)
+    loop.body.insert(0, ast.copy_location(ast.Assign([element], taken), element))
+    shape = ast.copy_location(ast.Attribute(array, "shape", ast.Load()), array)
+    function.attr, call.args = "ndindex", [shape]
+    return True
 
 
 def name_subscripts(body: list[ast.stmt], kinds: Kinds) -> bool:

@@ -1,0 +1,280 @@
+"""Loops that only read: they test, assert and compute names of their own, from values of any kind.
+
+Whatever the values are, such iterations leave nothing behind that another one sees. Objects are taken to
+answer reads (`sys.n`, `a[i, j]`, `x + y`) without effects, as those of the standard library and of NumPy do.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from polylsp.frontends.python import numpy_functions
+from polylsp.frontends.python.bindings import dimensions
+from polylsp.frontends.python.kinds import DOUBLE, INT, Array, Number
+from polylsp.frontends.python.live_ranges import spelled
+from polylsp.frontends.python.lowering_scope import Context, compared, convert, held, whole
+from polylsp.frontends.python.names import Callable, ClassOf
+from polylsp.frontends.python.places import named_in
+from polylsp.frontends.python.usage import RANGES
+from polylsp.ir.effects import walk
+from polylsp.ir.program import (
+    Assign,
+    Block,
+    Call,
+    Declare,
+    Expr,
+    Loop,
+    Place,
+    Read,
+    Site,
+    Statement,
+    Unsupported,
+    Variable,
+)
+
+_FUNCTIONS = (
+    "abs all any bool bytes complex dict divmod enumerate float frozenset getattr hasattr hash hex int "
+    "isinstance issubclass len list max min ord chr pow range repr reversed round set slice sorted str sum "
+    "tuple type zip callable id format"
+)
+_BUILTINS = frozenset(_FUNCTIONS.split())
+"""Functions of Python that change nothing."""
+_OF_OBJECTS = (
+    "all any argmax argmin argsort astype conj conjugate copy cumprod cumsum diagonal dot flatten item max "
+    "mean min nonzero prod ravel repeat reshape round squeeze std sum swapaxes take tolist trace transpose "
+    "var count endswith find format get index items join keys lower lstrip replace rstrip split splitlines "
+    "startswith strip title upper values zfill"
+)
+_METHODS = frozenset(_OF_OBJECTS.split())
+"""Methods of arrays, strings, lists and dictionaries that change nothing."""
+_CALLING = ("raises", "warn", "logs")
+"""Parts of the names of assertions that call what they are given."""
+_EXPRESSIONS = (
+    ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.Slice, ast.BinOp, ast.UnaryOp, ast.BoolOp,
+    ast.Compare, ast.IfExp, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.JoinedStr, ast.FormattedValue,
+    ast.Starred, ast.keyword, ast.Call, ast.comprehension, ast.ListComp, ast.SetComp, ast.DictComp,
+    ast.GeneratorExp, ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
+)  # fmt: skip
+
+
+def reading_loop(context: Context, node: ast.For, lowered: Sequence[Statement]) -> list[Statement] | None:
+    """Lowering of a loop that only reads, beside what it reads as an unmodelled statement, which counts for
+    the loops around; `None` for others, and where all of it was `lowered` otherwise."""
+    unmodelled = [one for each in lowered for one in walk(each) if isinstance(one, Unsupported)]
+    if not unmodelled or not _only_reads(context, node):
+        return None
+    site = context.site(node)
+    reads = Unsupported(
+        unmodelled[0].rejection, Site(site.first, site.first), (), named_in(context, node), completes=True
+    )
+    return [reads, *_counted(context, node, 0, ())]
+
+
+def _counted(context: Context, node: ast.For, level: int, around: tuple[Expr, ...]) -> list[Statement]:
+    """A loop that counts its iterations, and gives the names that it binds values of no interest."""
+    site, first = context.site(node), context.site(node.target)
+    name = next((n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)), "iteration")
+    counter = Variable(context.unused(name), spelled(name), INT, "local")
+    place = Place(counter, (), INT, first)
+    statements: list[Statement] = []
+    count = Call("iterations", around, True, INT, context.site(node.iter))
+    stop = held(context, count, node.iter, statements)
+    if level + 1 < dimensions(node):
+        body = _counted(context, node, level + 1, (*around, Read(place)))
+    else:
+        counts = isinstance(node.iter, ast.Call) and context.path(node.iter.func) in RANGES
+        given = [] if counts or level else _bound(context, node.target, Read(place))
+        body = [*given, *_statements(context, node.body, (*around, Read(place)))]
+    loop = Loop(
+        context.ordinals[id(node)] + level,
+        "for",
+        spelled(name),
+        Block(),
+        compared("<", Read(place), stop, first),
+        Block(tuple(body)),
+        Block((Assign(place, "+", whole(1, first), first),)),
+        False,
+        Site(site.first, context.site(node.iter).last),
+        site,
+    )
+    start = Assign(place, None, whole(0, first), first)
+    return [Block((*statements, Declare(counter, first), start, loop))]
+
+
+def _statements(context: Context, body: Sequence[ast.stmt], around: tuple[Expr, ...]) -> Iterator[Statement]:
+    """The loops in a body, and the bindings of names."""
+    for one in body:
+        match one:
+            case ast.For():
+                yield from _counted(context, one, 0, around)
+            case ast.If(body=then, orelse=otherwise):
+                yield from _statements(context, (*then, *otherwise), around)
+            case ast.Assign(targets=targets):
+                for target in targets:
+                    yield from _bound(context, target, whole(0, context.site(one)))
+            case _:
+                pass
+
+
+def _bound(context: Context, target: ast.expr, value: Expr) -> Iterator[Statement]:
+    """Assignments to the names in a target."""
+    for node in ast.walk(target):
+        if isinstance(node, ast.Name):
+            # Such a name is no identifier: nothing else has the variable.
+            variable = context.variables.get(f"{node.id}(…)")
+            if variable is None:
+                variable = Variable(context.unused(node.id), spelled(node.id), DOUBLE, "local")
+                context.variables[f"{node.id}(…)"] = variable
+                context.declared.append(variable)
+            site = context.site(node)
+            yield Assign(Place(variable, (), variable.type, site), None, convert(value, DOUBLE), site)
+
+
+def _only_reads(context: Context, loop: ast.For) -> bool:
+    """True for a loop over numbers or arrays that binds names of its own alone, and changes nothing else."""
+    if loop.orelse or not all(_reads(context, one) for one in loop.body) or not _is_read(context, loop.iter):
+        return False
+    names = {n.id for n in _bindings([loop.target, *loop.body])}
+    if context.is_module or not names <= context.kinds.local or names & context.captured:
+        return False
+    nodes = list(ast.walk(loop))
+    is_checked = any(isinstance(n, ast.Assert) or _is_assertion(context, n) for n in nodes)
+    of_arrays = any(_is_numeric(context, n) for n in nodes)
+    return is_checked and of_arrays and all(_is_own(context, loop, name) for name in names)
+
+
+def _is_assertion(context: Context, node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and _asserts(context, node)
+
+
+def _is_numeric(context: Context, node: ast.AST) -> bool:
+    """True for an array, an element of something by a number or a tuple, and a function of NumPy."""
+    match node:
+        case ast.Subscript(slice=ast.Tuple() | ast.Slice() | ast.BinOp()):
+            return True
+        case ast.Subscript(slice=subscript):
+            return isinstance(context.kind(subscript), Number)
+        case ast.Name() | ast.Attribute():
+            return isinstance(context.kind(node), Array) or context.path(node).startswith("numpy.")
+        case _:
+            return False
+
+
+def _bindings(nodes: Sequence[ast.AST]) -> Iterator[ast.Name]:
+    """The names that code binds, without those of comprehensions."""
+    for node in nodes:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node
+        elif not isinstance(node, ast.comprehension):
+            yield from _bindings(list(ast.iter_child_nodes(node)))
+
+
+def _reads(context: Context, node: ast.stmt) -> bool:
+    """True for a statement that binds names alone, and changes nothing else."""
+    match node:
+        case ast.Pass() | ast.Continue():
+            return True
+        case ast.Assert(test=test, msg=message):
+            return _is_read(context, test) and (message is None or _is_read(context, message))
+        case ast.Expr(value=ast.Constant()):
+            return True
+        case ast.Expr(value=ast.Call() as call) if _asserts(context, call):
+            return all(_is_read(context, one) for one in (*call.args, *(k.value for k in call.keywords)))
+        case ast.Assign(targets=targets, value=value):
+            return all(map(_is_name, targets)) and _is_read(context, value)
+        case ast.If(test=test, body=body, orelse=otherwise):
+            return _is_read(context, test) and all(_reads(context, one) for one in (*body, *otherwise))
+        case ast.For(target=target, iter=iterable, body=body, orelse=[]):
+            return _is_name(target) and _is_read(context, iterable) and all(_reads(context, s) for s in body)
+        case _:
+            return False
+
+
+def _is_name(target: ast.expr) -> bool:
+    """True for a name, or a tuple of names."""
+    parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+    return all(isinstance(one, ast.Name) or (isinstance(one, ast.Tuple) and _is_name(one)) for one in parts)
+
+
+def _asserts(context: Context, call: ast.Call) -> bool:
+    """True for a call of a function that compares its arguments and raises an error where they differ."""
+    path, function = context.path(call.func), call.func
+    of = function.value if isinstance(function, ast.Attribute) else None
+    name = function.attr if isinstance(function, ast.Attribute) else path.rpartition(".")[2]
+    if any(part in name.lower() for part in _CALLING):
+        return False
+    is_own = isinstance(of, ast.Name) and of.id == "self" and name.startswith("assert")
+    return is_own or path.startswith("numpy.testing.assert")
+
+
+def _is_read(context: Context, node: ast.expr) -> bool:
+    """True for an expression whose value may be anything, and that changes nothing."""
+    parts = list(ast.walk(node))
+    calls = (one for one in parts if isinstance(one, ast.Call))
+    return all(isinstance(one, _EXPRESSIONS) for one in parts) and all(_looks(context, one) for one in calls)
+
+
+def _looks(context: Context, call: ast.Call) -> bool:
+    """True for a call that changes nothing."""
+    function, path = call.func, context.path(call.func)
+    if any(one.arg in ("out", "where", "key") for one in call.keywords):
+        return False
+    if isinstance(function, ast.Name):
+        declared = context.kinds.declarations.get(function.id)
+        if isinstance(declared, (Callable, ClassOf)) or function.id in context.kinds.local:
+            return False
+    name = numpy_functions.numpy_name(path)
+    if name and numpy_functions.has_output(name, len(call.args)):
+        return False
+    known = (
+        numpy_functions.REDUCTIONS
+        | numpy_functions.STATISTICS
+        | numpy_functions.SHAPED
+        | numpy_functions.MAKERS
+        | numpy_functions.LIKE_MAKERS
+        | numpy_functions.VIEWS
+        | {"arange", "linspace", "dot", "matmul", "outer", "eye", "identity", "allclose", "isclose"}
+    )
+    if path in _BUILTINS or (name and name in known):
+        return True
+    if numpy_functions.is_pure(path) or numpy_functions.computed(path) is not None:
+        return True
+    return not path and isinstance(function, ast.Attribute) and function.attr in _METHODS
+
+
+def _is_own(context: Context, loop: ast.For, name: str) -> bool:
+    """True if every read of a name in a loop sees a value that the same iteration gave it before, and those
+    elsewhere in the function one that another loop gave it."""
+    inside = {id(one) for one in ast.walk(loop)}
+    reads = {id(n) for n in _loads(context.parsed.tree, name)}
+    given = {id(n) for n in _seen(loop.body, name, _binds(loop.target, name))}
+    others = (n for n in ast.walk(context.parsed.tree) if isinstance(n, ast.For) and n is not loop)
+    for other in others:
+        if _binds(other.target, name) and not any(one is loop for one in ast.walk(other)):
+            given |= {id(n) for statement in other.body for n in _loads(statement, name)} - inside
+    return reads <= given
+
+
+def _loads(node: ast.AST, name: str) -> Iterator[ast.Name]:
+    found = (n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name)
+    return (n for n in found if isinstance(n.ctx, ast.Load))
+
+
+def _binds(target: ast.expr, name: str) -> bool:
+    return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(target))
+
+
+def _seen(body: Sequence[ast.stmt], name: str, bound: bool) -> Iterator[ast.Name]:
+    """The reads of a name in a body behind a statement, of it or around it, that surely binds the name."""
+    for statement in body:
+        if isinstance(statement, (ast.For, ast.If)):
+            head = statement.iter if isinstance(statement, ast.For) else statement.test
+            yield from _loads(head, name) if bound else ()
+            is_target = isinstance(statement, ast.For) and _binds(statement.target, name)
+            yield from _seen(statement.body, name, bound or is_target)
+            yield from _seen(statement.orelse, name, bound)
+            continue
+        yield from _loads(statement, name) if bound else ()
+        if isinstance(statement, ast.Assign):
+            bound = bound or any(_binds(one, name) for one in statement.targets)
