@@ -247,6 +247,11 @@ def _mcp(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--measure", action="store_true", help="allow the assistant to build and run functions, confined"
     )
+    command.add_argument(
+        "--call",
+        choices=("check", "report", "explain", "actions", "apply", "measure"),
+        help="call one tool, with the arguments of a JSON object on standard input, and print its answer",
+    )
 
 
 def _sources(command: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-// Sizes as a person writes them, `n=2000 m=500`, and sentences about counts.
+// Sizes as a person writes them, `n=2000 m=500`, sentences about counts, and questions.
 
 /** The sizes of a text, or what is wrong with it. */
 export function sizesOf(text: string): Record<string, number> | string {
@@ -23,4 +23,23 @@ export function summary(ranked: number, verdicts: Readonly<Record<string, number
   const others = [running && `${running} run in parallel already`, small && `${small} do too little work`].filter(Boolean);
   const more = others.length ? `; not listed: ${others.join(', ')}` : '';
   return `${ranked || 'No'} ${ranked === 1 ? 'loop' : 'loops'} to run in parallel, of ${all} (${words.join(', ')})${more}.`;
+}
+
+/** What a language model passes to a tool. */
+export type Input = Readonly<Record<string, unknown>>;
+
+/** What a person is asked before a language model's tool writes a file or runs programs; nothing for one that only reads. */
+export function consentTo(tool: string, input: Input): { readonly title: string; readonly message: string } | undefined {
+  const place = `\`${String(input.path).replace(/`/g, "'")}\`, line ${String(input.line)}`;
+  if (tool === 'measure') {
+    return {
+      title: 'Build and run this function?',
+      message: `The function at ${place} and its parallel versions are built and run on generated data, confined.`,
+    };
+  }
+  if (tool === 'apply' && input.write === true) {
+    const action = String(input.action).replace(/`/g, "'");
+    return { title: 'Change this file?', message: `The edit \`${action}\` is written to ${place}.` };
+  }
+  return undefined;
 }

@@ -29,7 +29,7 @@ from polylsp.server.session import PolylspServer
 # --------------------------------------------------------------------------------------------------
 
 
-_NOT_TRUSTED = "Nothing is built or run in a folder that you do not trust."
+NOT_TRUSTED = "Nothing is built or run in a folder that you do not trust."
 
 
 Doing = Callable[[PolylspServer, Document, AskToMeasure, Bar], Awaitable[convert.Json]]
@@ -58,7 +58,7 @@ async def in_turn(ls: PolylspServer, data: Any, doing: str, do: Doing) -> conver
     """Do something that runs programs, with a progress bar, when nothing else does."""
     document, ask = _asked(ls, data)
     if not ls.measurements.is_trusted:
-        return told(ls, NotMeasured(_NOT_TRUSTED))
+        return told(ls, NotMeasured(NOT_TRUSTED))
     bar = await ls.measurements.bar(f"{doing} {ask.function}", shown=ls.client.progress)
     try:
         await ls.measurements.turn()
