@@ -64,7 +64,15 @@ end
 local function measure(line)
   local outermost = line - 1
   vim.api.nvim_win_set_cursor(0, { line + 1, 0 })
+  local prompts = {}
+  vim.ui.input = function(options, answer)
+    table.insert(prompts, options.prompt)
+    answer('')
+  end
   vim.cmd('PolylspMeasure')
+  wait('sizes that the file does not give are asked for', function()
+    return #prompts == 1 and prompts[1]:find('n = ? (as in', 1, true)
+  end)
   wait('a measurement is stopped', function()
     vim.cmd('PolylspStop') -- once it has begun
     return vim.fn.execute('messages'):find('The measurement is stopped')
@@ -75,6 +83,9 @@ local function measure(line)
   end)
   wait('it is not the one that was stopped', function()
     return not vim.fn.execute('messages'):find('tsteps=%d%d%d')
+  end)
+  wait('sizes are asked for once', function()
+    return #prompts == 1
   end)
 end
 

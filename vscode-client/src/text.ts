@@ -1,8 +1,11 @@
 // Sizes as a person writes them, `n=2000 m=500`, sentences about counts, and questions.
 
-/** The sizes of a text, or what is wrong with it. */
-export function sizesOf(text: string): Record<string, number> | string {
+/** The sizes of a text, or what is wrong with it. A number alone is the size of the one that is asked for. */
+export function sizesOf(text: string, asked: readonly string[] = []): Record<string, number> | string {
   const found: Record<string, number> = {};
+  if (asked.length === 1 && Number(text) > 0 && /^\s*\d+\s*$/.test(text)) {
+    return { [asked[0]]: Number(text) };
+  }
   for (const word of text.split(/[\s,]+/).filter(Boolean)) {
     const [, name, value] = /^([A-Za-z_]\w*)=(\d+)$/.exec(word) ?? [];
     if (name === undefined || !Number(value)) {
@@ -11,6 +14,18 @@ export function sizesOf(text: string): Record<string, number> | string {
     found[name] = Number(value);
   }
   return found;
+}
+
+/** Sizes as a person would write them. */
+export function writtenSizes(sizes: Readonly<Record<string, number>>): string {
+  return Object.entries(sizes).map(([name, size]) => `${name}=${size}`).join(' ');
+}
+
+/** What a person is asked about the sizes of a function. `unknown`: those that nothing in the file gives. */
+export function sizesPrompt(name: string, unknown: readonly string[]): string {
+  const example = writtenSizes(Object.fromEntries((unknown.length ? unknown : ['n', 'm']).map((each, i) => [each, i ? 500 : 2000])));
+  const why = unknown.length ? `Nothing in the file gives the usual sizes of \`${name}\`. ` : '';
+  return `${why}As in \`${example}\`; remembered. Leave it empty to have them chosen.`;
 }
 
 /** In a sentence: how many loops a ranking has, of how many. */

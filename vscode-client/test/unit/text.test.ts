@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { consentTo, sizesOf, summary } from '../../src/text';
+import { consentTo, sizesOf, sizesPrompt, summary, writtenSizes } from '../../src/text';
 
 test('sizes are names with whole numbers', () => {
   assert.deepEqual(sizesOf(''), {});
@@ -28,4 +28,14 @@ test('a person is asked before a tool writes or runs something, and not before i
   for (const reads of ['check', 'report', 'explain', 'actions', 'apply']) {
     assert.equal(consentTo(reads, { path: 'a.c', line: 3, action: 'openmp' }), undefined);
   }
+});
+
+test('sizes that nothing gives are asked for by their names', () => {
+  assert.match(sizesPrompt('f', ['rows', 'k']), /^Nothing in the file .* `f`.*`rows=2000 k=500`/);
+  assert.match(sizesPrompt('f', []), /^As in `n=2000 m=500`/);
+  assert.deepEqual(sizesOf(' 300 ', ['rows']), { rows: 300 });
+  assert.equal(typeof sizesOf('300', ['rows', 'k']), 'string');
+  assert.equal(typeof sizesOf('0', ['rows']), 'string');
+  assert.equal(writtenSizes({ n: 7, m: 8 }), 'n=7 m=8');
+  assert.deepEqual(sizesOf(writtenSizes({ n: 7, m: 8 })), { n: 7, m: 8 });
 });
