@@ -3,8 +3,9 @@
 /** The sizes of a text, or what is wrong with it. A number alone is the size of the one that is asked for. */
 export function sizesOf(text: string, asked: readonly string[] = []): Record<string, number> | string {
   const found: Record<string, number> = {};
-  if (asked.length === 1 && Number(text) > 0 && /^\s*\d+\s*$/.test(text)) {
-    return { [asked[0]]: Number(text) };
+  const [name] = asked;
+  if (name !== undefined && asked.length === 1 && Number(text) > 0 && /^\s*\d+\s*$/.test(text)) {
+    return { [name]: Number(text) };
   }
   for (const word of text.split(/[\s,]+/).filter(Boolean)) {
     const [, name, value] = /^([A-Za-z_]\w*)=(\d+)$/.exec(word) ?? [];
