@@ -170,6 +170,13 @@ def _report(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--format", choices=("text", "json"), default="text", help=_FORM)
     command.add_argument(
+        "--profile",
+        default="",
+        metavar="FILE",
+        help="rank by the samples of a profile: the text of `perf script -F +srcline`, gprof, or"
+        " `py-spy record --format raw`",
+    )
+    command.add_argument(
         "--top", type=positive, default=20, metavar="N", help="print so many loops at most (20; text)"
     )
     command.add_argument("--jobs", type=count, default=count("0"), metavar="N", help=_JOBS)

@@ -66,6 +66,20 @@ async def test_the_loops_of_all_files_most_work_first(start, tmp_path):
     assert begun[0]["title"] == "Ranking the loops of the workspace"
 
 
+async def test_a_profile_ranks_loops_by_its_samples(start, tmp_path):
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "a.c").write_text(SMALL)
+    (folder / "b.c").write_text(LARGE)
+    (folder / "p.txt").write_text("small (a.c:3) 70\nlarge (b.c:7) 30\n")
+    editor = await begin(start, folder, {"defines": ["N=20000"]})
+    found = await editor.execute("polylsp.rank", {"profile": str(folder / "p.txt")})
+    assert [each["estimate"] for each in found["loops"]][0] == "70% of the samples"
+    assert [each["uri"] for each in found["hot"]] == [(folder / "b.c").as_uri()]
+    found = await editor.execute("polylsp.rank", {"profile": str(folder / "a.c")})
+    assert "neither text of `perf script`" in found["reason"]
+
+
 async def test_nothing_to_rank_is_no_error(start, tmp_path):
     (tmp_path / "empty").mkdir()
     editor = await begin(start, tmp_path / "empty")

@@ -26,6 +26,7 @@ export function commands(context: vscode.ExtensionContext, server: Server, view:
     [names.ITERATIONS]: (uri?: string, position?: Position) => iterations(view, uri, position),
     [names.REPORT]: () => showReport(context, server),
     [names.WORKSPACE_REPORT]: () => ranking.fill(),
+    [names.PROFILE_REPORT]: (profile?: string) => ranking.fillByProfile(profile),
     [names.OFFLOAD_RANKED]: offloadLoop,
     [names.INSTALL]: () => installAfterAsking(context, server),
     [names.CHOOSE_INTERPRETER]: () => chooseInterpreter(),

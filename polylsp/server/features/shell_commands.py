@@ -33,9 +33,12 @@ _OPTIONS = {"include_paths": "-I", "defines": "-D"}
 """Settings whose values may have commas in them."""
 
 
-async def rank(ls: PolylspServer, _: object) -> convert.Json:
-    """The output of `polylsp report --format json` on the folders of the workspace as they are on disk, with
-    the `uri` of each loop's file; or the `reason` why there is none, which the user is shown too."""
+async def rank(ls: PolylspServer, data: Any) -> convert.Json:
+    """The output of `polylsp report --format json` on the folders of the workspace as they are on disk, by the
+    samples of the file `profile` if it is given, with the `uri` of each loop's file; or the `reason` why
+    there is none, which the user is shown too."""
+    given: Mapping[str, Any] = data if isinstance(data, Mapping) else {}
+    profile = given.get("profile")
     folders = [str(each) for each in ls.folders.values()]
     if not folders:
         return _refused(ls, "Open a folder: the report ranks the loops of all of its files.")
@@ -43,7 +46,8 @@ async def rank(ls: PolylspServer, _: object) -> convert.Json:
     bar = await ls.measurements.bar("Ranking the loops of the workspace", shown=ls.client.progress)
     bar.report(Step(0, "analysing its files"))
     try:
-        return await _ranked(ls, [*_options(settings), "--", *folders])
+        with_profile = ["--profile", profile] if isinstance(profile, str) else []
+        return await _ranked(ls, [*_options(settings), *with_profile, "--", *folders])
     except asyncio.CancelledError:
         return {"reason": "cancelled"}
     finally:
@@ -114,7 +118,7 @@ async def _ranked(ls: PolylspServer, arguments: Sequence[str]) -> convert.Json:
         found = await _output(["report", "--format", "json", *arguments])
     except NoOutput as failure:
         return _refused(ls, f"There is no report: {failure}", types.MessageType.Error)
-    for each in found["loops"]:
+    for each in (*found["loops"], *found["hot"]):
         each["uri"] = from_fs_path(each["path"])
     return found
 
