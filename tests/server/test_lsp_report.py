@@ -74,7 +74,7 @@ async def test_a_profile_ranks_loops_by_its_samples(start, tmp_path):
     (folder / "p.txt").write_text("small (a.c:3) 70\nlarge (b.c:7) 30\n")
     editor = await begin(start, folder, {"defines": ["N=20000"]})
     found = await editor.execute("polylsp.rank", {"profile": str(folder / "p.txt")})
-    assert [each["estimate"] for each in found["loops"]][0] == "70% of the samples"
+    assert found["loops"][0]["estimate"] == "70% of the samples"
     assert [each["uri"] for each in found["hot"]] == [(folder / "b.c").as_uri()]
     found = await editor.execute("polylsp.rank", {"profile": str(folder / "a.c")})
     assert "neither text of `perf script`" in found["reason"]

@@ -34,8 +34,8 @@ _OPTIONS = {"include_paths": "-I", "defines": "-D"}
 
 
 async def rank(ls: PolylspServer, data: Any) -> convert.Json:
-    """The output of `polylsp report --format json` on the folders of the workspace as they are on disk, by the
-    samples of the file `profile` if it is given, with the `uri` of each loop's file; or the `reason` why
+    """The output of `polylsp report --format json` on the folders of the workspace as they are on disk, by
+    the samples of the file `profile` if it is given, with the `uri` of each loop's file; or the `reason` why
     there is none, which the user is shown too."""
     given: Mapping[str, Any] = data if isinstance(data, Mapping) else {}
     profile = given.get("profile")
