@@ -68,24 +68,17 @@ class Tools:
         """List the edits that can be made of the loop on a line (from 1): `action` for `apply`, title,
         conditions it rests on, and the reason why an action is unavailable."""
         from polylsp.cli import parser
-        from polylsp.cli.files import Unreadable, settings_of
-        from polylsp.cli.one_file import analysed
-        from polylsp.core.text import Span
-        from polylsp.ide.actions import Offer
-        from polylsp.ide.lightbulb import lightbulb
+        from polylsp.cli.files import Unreadable
+        from polylsp.cli.one_file import offered
 
         place = self._place(path, line)
         options = parser().parse_args(["explain", *self._options, place])
         try:
-            source, report = analysed(options.place.path, options)
+            listed = offered(options.place.path, line - 1, options)
         except Unreadable as problem:
             raise Refused(str(problem)) from problem
-        if not 1 <= line <= len(source.line_starts):
+        if listed is None:
             raise Refused(f"{place}: there is no such line")
-        text = source.line_text(line - 1)
-        at = source.line_starts[line - 1] + len(text) - len(text.lstrip())
-        settings = settings_of(options, options.place.path)
-        listed = lightbulb(source, report, settings, Span(at, at), makes_files=True)
         return [
             {
                 "action": each.ask.action,
@@ -95,7 +88,6 @@ class Tools:
                 "unavailable": each.disabled or None,
             }
             for each in listed
-            if isinstance(each, Offer)
         ]
 
     def apply(self, path: str, line: int, action: str, write: bool = False) -> str:

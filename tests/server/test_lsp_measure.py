@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 from editor import SECONDS_BETWEEN_LOOKS, Editor
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
+
+from polylsp.measuring.stored_figures import load, save
 
 pytestmark = pytest.mark.asyncio
 
@@ -99,6 +102,30 @@ async def test_clients_are_asked_for_sizes_only_where_they_ask_the_user(start, t
     await editor.settle()
     found = await editor.execute(COMMAND, {**loop(uri), "asks": text is F})
     assert found["function"] == "f"
+
+
+async def test_a_click_on_a_figure_makes_the_edit_that_was_measured(start, tmp_path: Path) -> None:
+    def prepare(params: dict[str, Any]) -> None:
+        params["initializationOptions"] = {"commands": ["polylsp.applyAction"]}
+
+    path = tmp_path / "a.c"
+    editor = await start("vscode1139-ext11", prepare=prepare)
+    uri = editor.open(F, uri=path.as_uri())
+    await chosen(editor, uri)
+    for outcome, is_link in (("faster", True), ("slower", False)):
+        (place, (code, found)), *_ = load(str(path)).items()
+        figures = tuple(
+            replace(each, target="openmp", form="directives", outcome=outcome) for each in found.figures
+        )
+        save(str(path), {place: (code, replace(found, figures=figures))})
+        again = await start("vscode1139-ext11", prepare=prepare)
+        again.open(F, uri=uri)
+        *_, label = await hints(again, uri)
+        assert isinstance(label, str) != is_link
+        if is_link:
+            (part,) = label
+            assert part.command.command == "polylsp.applyAction"
+            assert part.command.arguments[0]["action"] == "openmp"
 
 
 async def pulled(editor: Editor, uri: str) -> list[types.Diagnostic]:

@@ -58,6 +58,9 @@ export async function until(what, holds) {
 export function photographer(page, pictures) {
   return async (name) => {
     await page.screenshot({ path: path.join(pictures, `${name}.png`) });
+    if (!(await page.locator('.monaco-workbench.vs-dark').count())) {
+      return; // another theme was chosen, such as one of high contrast
+    }
     try {
       await page.emulateMedia({ colorScheme: 'light' });
       await page.locator('.monaco-workbench.vs').waitFor(WAIT);

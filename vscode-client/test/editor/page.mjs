@@ -88,11 +88,13 @@ const STEPS = {
     const profile = path.join(editor.folder, 'stacks.txt');
     fs.writeFileSync(profile, `main;axpy (example.c:${axpy}) 60\nmain;smooth (example.c:${smooth}) 40\n`);
     await palette(page, 'polylsp: Report of the Workspace by a Profile');
-    const input = page.locator('.quick-input-widget input.input');
-    await input.fill(profile, WAIT);
+    const listed = (text) => page.locator('.quick-input-list .monaco-list-row', { hasText: text });
+    await listed('..').first().waitFor(WAIT); // what is written before is lost
+    await page.locator('.quick-input-widget input.input').fill(profile);
+    await listed('stacks.txt').waitFor(WAIT);
     await page.keyboard.press('Enter');
-    await page.getByRole('treeitem', { name: /^1\. i of axpy.*60% of the samples/ }).waitFor(WAIT);
-    await page.getByRole('treeitem', { name: /^hot, sequential.*40% of the samples/ }).click();
+    await page.getByRole('treeitem').filter({ hasText: /1\. i of axpy.*60% of the samples/ }).waitFor(WAIT);
+    await page.getByRole('treeitem').filter({ hasText: /hot, sequential.*40% of the samples/ }).click();
     await page.getByRole('button', { name: /^Ln 13, Col 5/ }).waitFor(WAIT);
     await shoot('profile');
     await palette(page, 'View: Toggle Primary Side Bar Visibility');
