@@ -164,7 +164,7 @@ def run(options: argparse.Namespace) -> int:
 def _call(options: argparse.Namespace) -> int:
     """Calls one tool with the `arguments` of a JSON object on standard input, and the `options` that its
     command gets; prints a JSON object with the `answer`, or the reason why it is `refused`."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(Exit.INTERRUPTED))  # ends the command, too
+    signal.signal(signal.SIGTERM, _leave)
     try:
         given: dict[str, Any] = json.load(sys.stdin)
         words, arguments = [str(each) for each in given.get("options", ())], dict(given["arguments"])
@@ -178,6 +178,11 @@ def _call(options: argparse.Namespace) -> int:
     else:
         write_json({"answer": answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)})
     return Exit.DONE
+
+
+def _leave(_signal: int, _frame: object) -> None:
+    """Ends the running command, too: `subprocess.run` kills it when it is left."""
+    sys.exit(Exit.INTERRUPTED)
 
 
 def _checked(tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:

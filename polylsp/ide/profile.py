@@ -9,7 +9,6 @@ the time of functions with what they call, where its call graph is in the text.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -82,19 +81,19 @@ class Profile:
 
     def of(self, path: str) -> FileProfile:
         """The samples in a file, and those of functions whose file the profile does not have."""
-        functions, lines = Counter[str](), dict[int, set[int]]()
+        functions, lines = dict[str, float](), dict[int, set[int]]()
         weights: dict[int, float] = {}
         names = self._names
         for number in {*names.get(PurePath(path).name, ()), *names.get("", ())}:
             frames, weight = self._entries[number]
             here = [each for each in frames if not each.path or _is_same(each.path, path)]
             for function in {each.function for each in here}:
-                functions[function] += weight
+                functions[function] = functions.get(function, 0.0) + weight
             for line in {each.line for each in here if each.path and each.line}:
                 lines.setdefault(line, set()).add(number)
                 weights[number] = weight
         return FileProfile(
-            dict(functions), {line: frozenset(each) for line, each in lines.items()}, weights, self.total
+            functions, {line: frozenset(each) for line, each in lines.items()}, weights, self.total
         )
 
 

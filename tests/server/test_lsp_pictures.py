@@ -156,7 +156,5 @@ async def test_a_hint_leads_to_the_hover_where_the_client_can_open_it(start):
         assert part.value.startswith("sequential") and part.command.command == WHY
         told_uri, position = part.command.arguments
         assert told_uri == uri
-        assert (
-            "cannot run in parallel"
-            in (await editor.hover(uri, position.line, position.character)).contents.value
-        )
+        hover = await editor.hover(uri, position["line"], position["character"])
+        assert "cannot run in parallel" in hover.contents.value

@@ -21,6 +21,7 @@ interface RankedLoop {
   readonly function: string;
   readonly iterator: string | null;
   readonly label: string;
+  readonly samples: { readonly fraction: number } | null;
   readonly estimate: string;
   readonly condition: string | null;
   readonly obstacle: string | null;
@@ -94,7 +95,8 @@ export class RankingView implements vscode.TreeDataProvider<RankedLoop>, vscode.
     const subject = loop.iterator ? `${loop.iterator} of ${loop.function}` : `a loop of ${loop.function}`;
     const item = new vscode.TreeItem(loop.rank === undefined ? loop.label : `${loop.rank}. ${subject}`);
     const place = `${path.basename(uri.fsPath)}:${loop.range.start.line + 1}`;
-    item.description = `${place} · ${loop.estimate.replace(/`/g, '')}`;
+    const estimate = loop.estimate.replace(/`/g, '');
+    item.description = loop.samples ? `${estimate.replace(' of the samples', '')} · ${place}` : `${place} · ${estimate}`;
     item.iconPath = new vscode.ThemeIcon(loop.obstacle ? 'circle-outline' : 'rocket');
     item.contextValue = loop.obstacle ? 'loop' : 'loop-with-edit';
     item.tooltip = tooltip(loop, vscode.workspace.asRelativePath(uri));
@@ -107,7 +109,7 @@ export class RankingView implements vscode.TreeDataProvider<RankedLoop>, vscode.
 function unranked(loop: HotLoop): RankedLoop {
   const estimate = `${(100 * loop.samples.fraction).toFixed(0)}% of the samples`;
   const obstacle = 'It cannot run in parallel as it is: its hover says why.';
-  return { uri: loop.uri, range: loop.range, function: '', iterator: null, label: `hot, ${loop.verdict}`, estimate, condition: null, obstacle };
+  return { uri: loop.uri, range: loop.range, function: '', iterator: null, label: `hot, ${loop.verdict}`, samples: loop.samples, estimate, condition: null, obstacle };
 }
 
 function tooltip(loop: RankedLoop, place: string): vscode.MarkdownString {
