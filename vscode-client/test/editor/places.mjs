@@ -105,7 +105,7 @@ const STEPS = {
     await palette(page, 'Problems: Focus on Problems View');
     const problems = page.locator('.markers-panel');
     await problems.getByText('closed.c').first().waitFor(WAIT);
-    await problems.getByText(/race/).first().waitFor(WAIT);
+    await problems.getByText(/lets iterations of/).first().waitFor(WAIT);
     await shoot('problems');
     fs.writeFileSync(closed, '\n\nint nothing;\n');
     await problems.getByText('closed.c').first().waitFor({ state: 'detached', ...WAIT });
