@@ -170,6 +170,13 @@ def _report(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--format", choices=("text", "json"), default="text", help=_FORM)
     command.add_argument(
+        "--profile",
+        default="",
+        metavar="FILE",
+        help="rank by the samples of a profile: the text of `perf script -F +srcline`, gprof, or"
+        " `py-spy record --format raw`",
+    )
+    command.add_argument(
         "--top", type=positive, default=20, metavar="N", help="print so many loops at most (20; text)"
     )
     command.add_argument("--jobs", type=count, default=count("0"), metavar="N", help=_JOBS)
@@ -246,6 +253,11 @@ def _mcp(command: argparse.ArgumentParser) -> None:
     command.add_argument("--write", action="store_true", help="allow the assistant to write edits to files")
     command.add_argument(
         "--measure", action="store_true", help="allow the assistant to build and run functions, confined"
+    )
+    command.add_argument(
+        "--call",
+        choices=("check", "report", "explain", "actions", "apply", "measure"),
+        help="call one tool, with the arguments of a JSON object on standard input, and print its answer",
     )
 
 

@@ -3,20 +3,27 @@
 Each tool runs the command of the same name in a process of its own, so that limits, confinement and refusals
 are those of the command line. Files outside of the folder that the server was started for are refused. Edits
 are written, and programs run, only where the person who configured the server said so.
+
+With `--call` one tool is called without the protocol and the package `mcp`: for editors that offer the tools
+to their assistants themselves.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import signal
 import subprocess
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
+from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_type_hints
 
 import polylsp
-from polylsp.cli.output import Exit, Misused
+from polylsp.cli.output import Exit, Misused, write_json
 from polylsp.launch import polylsp_command
 
 _SECONDS = 600.0
@@ -35,10 +42,12 @@ class Refused(Exception):
 
 
 class Tools:
-    """The tools of a server for one folder. `writes` and `measures`: consent of the person who started it."""
+    """The tools of a server for one folder. `writes` and `measures`: consent of the person who started it;
+    `options` go to each command."""
 
-    def __init__(self, root: Path, *, writes: bool, measures: bool) -> None:
+    def __init__(self, root: Path, *, writes: bool, measures: bool, options: Sequence[str] = ()) -> None:
         self._root, self._writes, self._measures = root.resolve(), writes, measures
+        self._options = tuple(options)
 
     def check(self, path: str = ".", every_loop: bool = False) -> str:
         """Report which loops of a C or Python file (or a folder) can run in parallel, which cannot and why;
@@ -60,23 +69,16 @@ class Tools:
         conditions it rests on, and the reason why an action is unavailable."""
         from polylsp.cli import parser
         from polylsp.cli.files import Unreadable
-        from polylsp.cli.one_file import analysed
-        from polylsp.core.settings import Settings
-        from polylsp.core.text import Span
-        from polylsp.ide.actions import Offer
-        from polylsp.ide.lightbulb import lightbulb
+        from polylsp.cli.one_file import offered
 
         place = self._place(path, line)
-        options = parser().parse_args(["explain", place])
+        options = parser().parse_args(["explain", *self._options, place])
         try:
-            source, report = analysed(options.place.path, options)
+            listed = offered(options.place.path, line - 1, options)
         except Unreadable as problem:
             raise Refused(str(problem)) from problem
-        if not 1 <= line <= len(source.line_starts):
+        if listed is None:
             raise Refused(f"{place}: there is no such line")
-        text = source.line_text(line - 1)
-        at = source.line_starts[line - 1] + len(text) - len(text.lstrip())
-        listed = lightbulb(source, report, Settings(), Span(at, at), makes_files=True)
         return [
             {
                 "action": each.ask.action,
@@ -86,7 +88,6 @@ class Tools:
                 "unavailable": each.disabled or None,
             }
             for each in listed
-            if isinstance(each, Offer)
         ]
 
     def apply(self, path: str, line: int, action: str, write: bool = False) -> str:
@@ -118,13 +119,14 @@ class Tools:
         found = (self._root / path).resolve()
         if found != self._root and self._root not in found.parents:
             raise Refused(f"{path} is outside of {self._root}, the folder that this server was started for.")
-        return os.fspath(found.relative_to(self._root)) if found != self._root else "."
+        inside = os.fspath(found.relative_to(self._root))
+        return f"./{inside}" if inside.startswith("-") else inside
 
     def _run(self, command: str, arguments: Sequence[str], *, has_errors: bool = False) -> str:
         environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100"}
         try:
             ended = subprocess.run(
-                [*polylsp_command(), command, *arguments],
+                [*polylsp_command(), command, *self._options, *arguments],
                 cwd=self._root,
                 env=environment,
                 stdin=subprocess.DEVNULL,
@@ -143,18 +145,72 @@ class Tools:
         )
 
 
+TOOLS: Mapping[str, Callable[..., Any]] = {
+    each.__name__: each
+    for each in (Tools.check, Tools.report, Tools.explain, Tools.actions, Tools.measure, Tools.apply)
+}
+"""The tools, by the name that assistants use."""
+
+
 def run(options: argparse.Namespace) -> int:
-    """Serves the tools until the client closes its end."""
+    """Serves the tools until the client closes its end, or calls one of them."""
+    root = Path(options.folder)
+    if not root.is_dir():
+        raise Misused(f"{root} is no folder")
+    os.chdir(root)
+    return _call(options) if options.call else _serve(options)
+
+
+def _call(options: argparse.Namespace) -> int:
+    """Calls one tool with the `arguments` of a JSON object on standard input, and the `options` that its
+    command gets; prints a JSON object with the `answer`, or the reason why it is `refused`."""
+    signal.signal(signal.SIGTERM, _leave)
+    try:
+        given: dict[str, Any] = json.load(sys.stdin)
+        words, arguments = [str(each) for each in given.get("options", ())], dict(given["arguments"])
+    except (ValueError, KeyError, TypeError, AttributeError) as wrong:
+        raise Misused('standard input has no JSON object {"arguments": {…}}') from wrong
+    tools = Tools(Path(), writes=options.write, measures=options.measure, options=words)
+    try:
+        answer = TOOLS[options.call](tools, **_checked(options.call, arguments))
+    except Refused as refused:
+        write_json({"refused": str(refused)})
+    else:
+        write_json({"answer": answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)})
+    return Exit.DONE
+
+
+def _leave(_signal: int, _frame: object) -> None:
+    """Ends the running command, too: `subprocess.run` kills it when it is left."""
+    sys.exit(Exit.INTERRUPTED)
+
+
+def _checked(tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments, if the tool takes these; raises `Refused`."""
+    try:
+        signature(TOOLS[tool]).bind(None, **arguments)
+    except TypeError as wrong:
+        raise Refused(f"{tool}: {wrong}") from wrong
+    hints = get_type_hints(TOOLS[tool])
+    for name, value in arguments.items():
+        if not _is_of(value, hints[name]):
+            raise Refused(f"{tool}: `{name}` cannot be {value!r}.")
+    return arguments
+
+
+def _is_of(value: Any, hint: Any) -> bool:
+    if hint in (str, bool, int):
+        return type(value) is hint
+    return value is None or (isinstance(value, dict) and {*map(type, cast(Any, value).values())} <= {int})
+
+
+def _serve(options: argparse.Namespace) -> int:
     try:
         from mcp.server import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError
         from mcp.types import ToolAnnotations
     except ImportError as missing:
         raise Misused("`polylsp mcp` needs the package `mcp`: pip install 'polylsp[mcp]'") from missing
-    root = Path(options.folder)
-    if not root.is_dir():
-        raise Misused(f"{root} is no folder")
-    os.chdir(root)
     tools = Tools(Path(), writes=options.write, measures=options.measure)
     server: MCPServer[Any] = MCPServer("polylsp", instructions=_INSTRUCTIONS, version=polylsp.__version__)
 
@@ -170,9 +226,9 @@ def run(options: argparse.Namespace) -> int:
 
         return called
 
-    for tool in (tools.check, tools.report, tools.explain, tools.actions, tools.measure, tools.apply):
-        reads = tool != tools.apply or not options.write
+    for name in TOOLS:
+        reads = name != "apply" or not options.write
         annotations = ToolAnnotations(read_only_hint=reads, open_world_hint=False)
-        server.add_tool(refusing(tool), annotations=annotations)
+        server.add_tool(refusing(getattr(tools, name)), annotations=annotations)
     server.run("stdio")
     return Exit.DONE

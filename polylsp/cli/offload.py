@@ -6,20 +6,21 @@ Files are replaced atomically or not at all; concurrent changes are detected.
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import diff_bytes, unified_diff
 
 from polylsp.cli.file_rewriting import Original, Unwritable, beside_it, create, original, rewrite, written
 from polylsp.cli.files import NotOurs, Unreadable, line_in, settings_of, source_of
-from polylsp.cli.one_file import edited
+from polylsp.cli.one_file import edited, offered
 from polylsp.cli.output import Exit, complain, write_bytes
 from polylsp.cli.pool import Crashed, Observer, results
 from polylsp.core.processes import TOOK_TOO_LONG
 from polylsp.core.settings import Settings
 from polylsp.core.source_files import read_file
 from polylsp.core.text import Source
-from polylsp.model.action import Declined, Edited, Replacement, applied
+from polylsp.model.action import TRANSFORMS, Declined, Edited, Replacement, applied
 
 _MOST_MB = 32
 """Of a file that stands beside an edited one."""
@@ -40,6 +41,8 @@ def run(options: argparse.Namespace) -> int:
         answer = edited(place.path, source, line, options.target or options.transform, options)
         if isinstance(answer, Declined):
             complain(f"{place}: {answer.reason}")
+            if options.target:
+                _name_transform(line, options)
             for each in answer.kept:
                 write_bytes(b"".join(_changed(beside_it(before, each.name), before.encoded(each.wanted))))
             return Exit.USAGE
@@ -48,6 +51,15 @@ def run(options: argparse.Namespace) -> int:
         complain(str(problem))
         return Exit.UNREADABLE
     return Exit.DONE
+
+
+def _name_transform(line: int, options: argparse.Namespace) -> None:
+    """Say which transform answers the finding on a loop that a target declined."""
+    fixes = (each for each in offered(options.place.path, line, options) or () if each.kind == "quickfix")
+    best = next((each for each in fixes if each.ask.action in TRANSFORMS and not each.disabled), None)
+    if best is not None:
+        place, action = shlex.quote(str(options.place)), best.ask.action
+        complain(f"{best.title}: polylsp offload {place} --transform {action}")
 
 
 def _deliver(before: Original, source: Source, answer: Edited, *, write: bool) -> None:

@@ -11,7 +11,9 @@ from polylsp.cli.files import Unreadable, read, settings_of
 from polylsp.cli.pool import Crashed, Observer, results
 from polylsp.core.processes import TOOK_TOO_LONG
 from polylsp.core.settings import Settings
-from polylsp.core.text import Source
+from polylsp.core.text import Source, Span
+from polylsp.ide.actions import Offer
+from polylsp.ide.lightbulb import lightbulb
 from polylsp.ide.lookup import function_on_line, loop_on_line, loops, measured_on_line
 from polylsp.ide.measurement_view import code_name
 from polylsp.ir.program import Rejection
@@ -31,6 +33,22 @@ def analysed(path: str, options: argparse.Namespace, relations: bool = False) ->
     if isinstance(report, Crashed):
         raise Unreadable(f"{path}: {report.reason}")
     return source, report
+
+
+def offered(path: str, line: int, options: argparse.Namespace) -> Union[tuple[Offer, ...], None]:
+    """Actions at the first word of a 0-based line, the best first, those that were tried and fail as
+    disabled; `None` where there is no such line. Raises `Unreadable`."""
+    settings = settings_of(options, path)
+    source = read(path, settings)
+    if not 0 <= line < len(source.line_starts):
+        return None
+    text = source.line_text(line)
+    at = source.line_starts[line] + len(text) - len(text.lstrip())
+    (report,) = results(_tried, [_Offset(_File(path, source.text, settings), at)], 1, settings)
+    if isinstance(report, Crashed):
+        raise Unreadable(f"{path}: {report.reason}")
+    listed = lightbulb(source, report, settings, Span(at, at), makes_files=True)
+    return tuple(each for each in listed if isinstance(each, Offer))
 
 
 def iterations(
@@ -133,6 +151,30 @@ def _analyse(file: _File, given_up: frozenset[str], observe: Observer) -> FileRe
 
     stopped = dict.fromkeys(given_up, TOOK_TOO_LONG)
     return analyse(file.path, file.text, file.settings, given_up=stopped, observe=observe)
+
+
+@dataclass(frozen=True, slots=True)
+class _Offset:
+    file: _File
+    at: int
+
+
+def _tried(place: _Offset, given_up: frozenset[str], observe: Observer) -> FileReport:
+    """Report with the actions tried, first on the loops of the function at an offset."""
+    from polylsp.engine.prepared import Stream
+    from polylsp.engine.queries import analyse
+
+    file, stopped = place.file, dict.fromkeys(given_up, TOOK_TOO_LONG)
+    stream = Stream(focus=lambda: (Span(place.at, place.at),))
+    return analyse(
+        file.path,
+        file.text,
+        file.settings,
+        edits=True,
+        given_up=stopped,
+        observe=observe,
+        stream=stream,
+    )
 
 
 def _modelled(file: _File, given_up: frozenset[str], observe: Observer) -> FileReport:

@@ -7,19 +7,22 @@ from dataclasses import dataclass
 from functools import partial
 
 from polylsp.cli.files import NotOurs, Unreadable, all_settings, files_of, joint_limits, read
-from polylsp.cli.output import Exit, complain, showing, terminal_width, write_json, write_lines
+from polylsp.cli.output import Exit, Misused, complain, showing, terminal_width, write_json, write_lines
 from polylsp.cli.pool import Crashed, Observer, results
 from polylsp.core.processes import TOOK_TOO_LONG, Mishap, contained
 from polylsp.core.settings import Settings
 from polylsp.core.text import Source
+from polylsp.ide.profile import FileProfile, Profile, WrongProfile, read_profile
 from polylsp.ide.ranking import (
     Candidate,
     FileRanking,
     Work,
     candidate,
     file_ranking,
+    hot_loops,
     ranking_lines,
     ranking_object,
+    share_of,
     useful_loops,
 )
 from polylsp.ide.wording import capital
@@ -34,10 +37,12 @@ class _File:
     path: str
     source: Source
     settings: Settings
+    profile: FileProfile | None
 
 
 def run(options: argparse.Namespace) -> int:
     """Prints the ranking of the loops of files and folders."""
+    profile = _profile(options)
     paths = files_of(options.paths)
     if not paths:
         complain(f"no C or Python files in {', '.join(options.paths)}")
@@ -46,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     files: list[_File] = []
     for path, own in zip(paths, settings, strict=True):
         try:
-            files.append(_File(path, read(path, own), own))
+            files.append(_File(path, read(path, own), own, profile.of(path) if profile else None))
         except Unreadable as problem:
             complain(str(problem))
             if path in options.paths or not isinstance(problem, NotOurs):
@@ -69,6 +74,13 @@ def run(options: argparse.Namespace) -> int:
     return status
 
 
+def _profile(options: argparse.Namespace) -> Profile | None:
+    try:
+        return read_profile(options.profile) if options.profile else None
+    except WrongProfile as wrong:
+        raise Misused(str(wrong)) from wrong
+
+
 def _ranking(file: _File, given_up: frozenset[str], observe: Observer) -> FileRanking:
     """The candidates of one file; runs in another process."""
     from polylsp.engine.queries import analyse
@@ -83,7 +95,8 @@ def _ranking(file: _File, given_up: frozenset[str], observe: Observer) -> FileRa
             key = f"estimate {placed.start} {loop.ordinal}"
             observe(key, placed.answer.facts.name, 0, 1)
             found.append(_candidate(file, placed, loop, is_given_up=key in given_up))
-    return file_ranking(report, found, file.settings.parallel_threshold)
+    hot = hot_loops(file.source, report, found, file.profile) if file.profile else ()
+    return file_ranking(report, found, file.settings.parallel_threshold, hot)
 
 
 def _candidate(file: _File, placed: PlacedFunction, loop: LoopFacts, *, is_given_up: bool) -> Candidate:
@@ -91,7 +104,8 @@ def _candidate(file: _File, placed: PlacedFunction, loop: LoopFacts, *, is_given
     from polylsp.engine.queries import edit, work
 
     path, text, settings, name = file.path, file.source.text, file.settings, placed.answer.facts.name
-    without = partial(candidate, file.source, path, placed, loop, None)
+    share = share_of(file.source, placed, loop, file.profile) if file.profile else None
+    without = partial(candidate, file.source, path, placed, loop, None, share=share)
     if is_given_up:
         return without("Its edit takes too long to make.")
 
@@ -100,7 +114,7 @@ def _candidate(file: _File, placed: PlacedFunction, loop: LoopFacts, *, is_given
         target = TARGETS_OF[placed.answer.language][0]
         answer = edit(path, text, settings, Ask(target, name, placed.start, loop.ordinal))
         made = answer if isinstance(answer, Edited) else answer.reason
-        return candidate(file.source, path, placed, loop, known and Work(*known), made)
+        return candidate(file.source, path, placed, loop, known and Work(*known), made, share)
 
     def failed(mishap: Mishap) -> Candidate:
         return without(f"{capital(mishap.of('its edit'))}: {mishap.advice}.")

@@ -37,6 +37,7 @@ Entries = Mapping[tuple[str, int], tuple[str, Measurement]]
 
 _MOST_FILES = 2000
 _KIND = "measurements"
+_SIZES_KIND = "sizes"
 _converter = Converter()
 
 
@@ -44,6 +45,15 @@ _converter = Converter()
 class _Entry:
     code: str
     measurement: Measurement
+
+
+Sizes = tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    function: str
+    sizes: Sizes
 
 
 def load(path: str) -> Entries:
@@ -57,6 +67,16 @@ def load(path: str) -> Entries:
 def save(path: str, entries: Entries) -> None:
     """Store the measurements of a file; a failure is only logged."""
     write_entries(_KIND, path, [_Entry(code, measurement) for code, measurement in entries.values()])
+
+
+def load_sizes(path: str) -> dict[str, Sizes]:
+    """Sizes at which the user has functions of a file measured, by function; none: those that are chosen."""
+    return {each.function: each.sizes for each in read_entries(_SIZES_KIND, path, _Sizes)}
+
+
+def save_sizes(path: str, sizes: Mapping[str, Sizes]) -> None:
+    """Store the sizes that the user gave for functions of a file; a failure is only logged."""
+    write_entries(_SIZES_KIND, path, [_Sizes(*each) for each in sizes.items()])
 
 
 def read_entries(kind: str, path: str, of_type: type[T]) -> list[T]:

@@ -204,6 +204,7 @@ _COMMANDS: dict[str, Callable[..., Any]] = {
     commands.MEASURE: commands.measure,
     commands.TUNE: commands.tune,
     commands.RANK: commands.rank,
+    commands.TOOL: commands.tool,
 }
 
 

@@ -101,11 +101,11 @@ def markup(text: str, client: Client) -> Json:
     return {"kind": "markdown" if client.markdown else "plaintext", "value": text}
 
 
-def inlay_hint(source: Source, hint: Hint, uri: str, encoding: Encoding) -> Json:
-    """An inlay hint, without its tooltip; `data` finds it again."""
+def inlay_hint(source: Source, hint: Hint, uri: str, encoding: Encoding, click: Json | None = None) -> Json:
+    """An inlay hint, without its tooltip, and with the command that a click runs; `data` finds it again."""
     return {
         "position": position(source, hint.offset, encoding),
-        "label": hint.label,
+        "label": [{"value": hint.label, "command": click}] if click else hint.label,
         "paddingLeft": True,
         "data": {"uri": uri, "function": hint.function, "ordinal": hint.ordinal},
     }

@@ -49,6 +49,9 @@ class Measurements:
     command: Sequence[str] = entry_point_command("polylsp.measuring.measuring_process:main")
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     _kept: dict[str, dict[Loop, Kept]] = field(default_factory=dict[str, "dict[Loop, Kept]"])
+    _sizes: dict[str, dict[str, tuple[tuple[str, int], ...]]] = field(
+        default_factory=dict[str, "dict[str, tuple[tuple[str, int], ...]]"]
+    )
     _bars: dict[int | str, asyncio.Task[object]] = field(
         default_factory=dict[int | str, "asyncio.Task[object]"]
     )
@@ -71,9 +74,28 @@ class Measurements:
         known[loop] = kept
         save(document.path, {at: (each.code, each.measurement) for at, each in known.items()})
 
+    def sizes_of(self, document: Document) -> dict[str, tuple[tuple[str, int], ...]]:
+        """Sizes that the user gave for functions of a document, in this session or before; empty where the
+        user left the choice to us."""
+        if document.uri not in self._sizes:
+            from polylsp.measuring.stored_figures import load_sizes
+
+            self._sizes[document.uri] = load_sizes(document.path)
+        return self._sizes[document.uri]
+
+    def keep_sizes(self, document: Document, function: str, sizes: tuple[tuple[str, int], ...]) -> None:
+        """Remember the sizes for a function, beyond this session too."""
+        from polylsp.measuring.stored_figures import save_sizes
+
+        known = self.sizes_of(document)
+        if known.get(function) != sizes:
+            known[function] = sizes
+            save_sizes(document.path, known)
+
     def forget(self, uri: str) -> None:
         """A document was closed."""
         self._kept.pop(uri, None)
+        self._sizes.pop(uri, None)
 
     def cancelled(self, token: int | str) -> None:
         """The user pressed cancel beside a progress bar."""

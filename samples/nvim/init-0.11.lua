@@ -6,7 +6,7 @@
 --                   tells all that is known of it; gra there offers what can be done to it.
 --                   :PolylspOffload lists the rewrites alone, :PolylspRestart starts the analysis anew.
 --                   :PolylspMeasure n=2000 runs the function around the cursor, as it stands and rewritten
---                   (without sizes, some are chosen); :PolylspStop ends that. :PolylspReport lists the loops
+--                   (sizes that the file does not give are asked for); :PolylspStop ends that. :PolylspReport lists the loops
 --                   of the project that would gain most by running in parallel (or those of a file or a folder).
 -- What it needs:    the command `polylsp` on your PATH (`pip install polylsp`).
 
@@ -21,21 +21,37 @@ end
 
 local measuring -- the number of the request that is under way
 
+-- Measure a loop. Sizes that nothing in the file gives are asked for once: the server remembers them.
+local function measure_loop(client, buffer, loop)
+  local wish = { command = 'polylsp.measure', arguments = { loop } }
+  local _, number = client:request('workspace/executeCommand', wish, function(problem, answer)
+    measuring = nil
+    if problem then
+      return vim.notify(problem.message, vim.log.levels.WARN)
+    end
+    if type(answer) == 'table' and answer.asks then
+      local prompt = table.concat(answer.asks, ', ') .. ' = ? (as in ' .. answer.asks[1] .. '=2000; empty: chosen) '
+      vim.ui.input({ prompt = prompt }, function(words)
+        if words then
+          local is_number = #answer.asks == 1 and words:match('^%s*%d+%s*$')
+          loop.sizes = sizes_of(is_number and answer.asks[1] .. '=' .. vim.trim(words) or words)
+          measure_loop(client, buffer, loop)
+        end
+      end)
+    end
+  end, buffer)
+  measuring = number
+end
+
 local function measure(client, buffer, words)
   local place = vim.lsp.util.make_position_params(0, client.offset_encoding)
   client:request('polylsp/loopAt', place, function(_, loop)
     if not loop then
       return vim.notify('There is no loop here: put the cursor on one.')
     end
-    loop.sizes = sizes_of(words)
-    local wish = { command = 'polylsp.measure', arguments = { loop } }
-    local _, number = client:request('workspace/executeCommand', wish, function(problem)
-      measuring = nil
-      if problem then
-        vim.notify(problem.message, vim.log.levels.WARN)
-      end
-    end, buffer)
-    measuring = number
+    loop.asks = true
+    loop.sizes = words ~= '' and sizes_of(words) or nil
+    measure_loop(client, buffer, loop)
   end, buffer)
 end
 

@@ -57,6 +57,23 @@ def test_a_diff_is_printed_and_nothing_written(polylsp, file: Path, how: tuple[s
     assert file.read_text() == SCALE
 
 
+def test_a_loop_that_needs_another_order_names_its_transform(polylsp, tmp_path: Path) -> None:
+    (tmp_path / "a b.c").write_text(
+        "void relax(int n, double a[n][n])\n{\n    for (int i = 1; i < n; i++)\n"
+        "        for (int j = 1; j < n; j++)\n            a[i][j] = a[i - 1][j] + a[i][j - 1];\n"
+        "    for (int i = 1; i < n; i++)\n        a[0][i] = a[0][i - 1];\n}\n"
+    )
+    ran = polylsp("offload", "a b.c:3", "--target", "openmp")
+    assert ran.status == 2
+    declined, named = ran.err.splitlines()
+    assert declined == "polylsp: a b.c:3: No loop here is known to be parallel."
+    assert named.startswith("polylsp: Skew the loops of `i`")
+    assert named.endswith("polylsp offload 'a b.c:3' --transform skew")
+    assert polylsp("offload", "a b.c:3", "--transform", "skew").status == 0
+    ran = polylsp("offload", "a b.c:6", "--target", "openmp")
+    assert ran.err.count("\n") == 1, "nothing helps a chain"
+
+
 def test_patch_applies_the_diff(polylsp, file: Path) -> None:
     file.write_bytes(SCALE.replace("\n", "\r\n").rstrip().encode())
     ran = subprocess.run(

@@ -179,6 +179,37 @@ def test_python(polylsp, tmp_path: Path) -> None:
     assert found["work"] == {"operations": 1, "factors": ["a.shape[0]"]}
 
 
+def test_a_profile_decides_the_order_and_names_hot_loops(polylsp, tmp_path: Path) -> None:
+    (tmp_path / "a.c").write_text(SOURCE)
+    number = {
+        name: SOURCE.splitlines().index(f"void {name}") + 2 for name in ("few(void) {", "swapped(void) {")
+    }
+    chain = SOURCE.splitlines().index("void chain(int n, double *x) {") + 2
+    stacks = f"""main;few (a.c:{number["few(void) {"]}) 60
+main;chain (a.c:{chain}) 30
+main;swapped (a.c:{number["swapped(void) {"] + 2}) 10
+"""
+    (tmp_path / "stacks.txt").write_text(stacks)
+    ran = polylsp("report", "--profile", "stacks.txt", "--format", "json", "a.c")
+    found = json.loads(ran.out)
+    assert [each["function"] for each in found["loops"][:3]] == ["few", "swapped", "line"]
+    assert found["loops"][0]["samples"] == {"fraction": 0.6, "of": "loop"} and found["small"] == 0
+    assert found["loops"][2]["samples"] is None
+    (hot,) = found["hot"]
+    assert (hot["verdict"], hot["range"]["start"]["line"] + 1) == ("sequential", chain)
+    text = polylsp("report", "--profile", "stacks.txt", "a.c").out
+    assert text.startswith("By samples of the profile:")
+    assert "`i` of `few`: 60% of the samples" in text and "Not in the profile:" in text
+    assert f"a.c:{chain}  sequential, 30% of the samples" in text
+
+
+def test_what_is_no_profile_is_refused(polylsp, tmp_path: Path) -> None:
+    (tmp_path / "a.c").write_text(SOURCE)
+    ran = polylsp("report", "--profile", "a.c", "a.c")
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.startswith("polylsp: a.c: ") and ran.err.count("\n") == 1
+
+
 def test_files_that_cannot_be_read_and_folders_without_files(polylsp, tmp_path: Path) -> None:
     ran = polylsp("report", "lost.c")
     assert (ran.status, ran.out, ran.err) == (3, "", "polylsp: lost.c: No such file or directory\n")

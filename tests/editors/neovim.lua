@@ -76,6 +76,28 @@ local function measure(line)
   wait('it is not the one that was stopped', function()
     return not vim.fn.execute('messages'):find('tsteps=%d%d%d')
   end)
+
+  local prompts, last = {}, vim.fn.line('$')
+  local loop = '    for (int i = 0; i < n; i++) a[i] = 0;'
+  vim.fn.append(last, { 'void fill(int n, double *a)', '{', loop, '}' })
+  wait('the loop of another function is found', function()
+    return code_at(last + 2) == 'parallel-loop'
+  end)
+  vim.ui.input = function(options, answer)
+    table.insert(prompts, options.prompt)
+    answer('5000')
+  end
+  vim.api.nvim_win_set_cursor(0, { last + 3, 4 })
+  vim.cmd('PolylspMeasure')
+  wait('sizes that the file does not give are asked for', function()
+    return #prompts == 1 and prompts[1]:find('n = ? (as in', 1, true) and times(last + 2)
+  end)
+  local before = times(last + 2)
+  vim.cmd('PolylspMeasure')
+  wait('sizes are asked for once', function()
+    return times(last + 2) ~= before and #prompts == 1
+  end)
+  vim.fn.deletebufline('%', last + 1, last + 4)
 end
 
 local function report()

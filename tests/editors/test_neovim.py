@@ -53,7 +53,8 @@ def test_sample_configuration(neovim: str, configuration: str, tmp_path: Path) -
     result = run(found, ROOT / "samples/nvim" / configuration, tmp_path, measures=measures)
     assert result.returncode == 0, result.stdout + result.stderr
     steps = [*STEPS, "hints tell the verdicts"] if version(found) >= (0, 10) else [*STEPS]
-    steps += ["a measurement is stopped", "a measurement is shown"] if measures else []
+    measuring = ["sizes that the file does not give are asked for", "a measurement is stopped"]
+    steps += [*measuring, "a measurement is shown", "sizes are asked for once"] if measures else []
     assert [step for step in steps if f"ok {step}" not in result.stdout] == []
 
 

@@ -166,7 +166,7 @@ _MEANINGS: Mapping[str, Mapping[str, str]] = {
     },
     "report": {
         "version": "version of this format; keys are added without a new one",
-        "loops": "loops that can run in parallel and do not yet, most work first",
+        "loops": "loops that can run in parallel and do not yet, most samples or most work first",
         "loops.rank": "place in the ranking, from 1",
         "loops.path": "file that the loop stands in",
         "loops.range": f"the header: {_RANGE}",
@@ -177,7 +177,10 @@ _MEANINGS: Mapping[str, Mapping[str, str]] = {
         "loops.work": "estimate of the work in one call; null where there is none",
         "loops.work.operations": "runs of the statement that runs most, as far as they are a number",
         "loops.work.factors": "factors whose values are known at run time only",
-        "loops.estimate": "the work in words",
+        "loops.samples": "samples of the profile (`--profile`); null without one, and where it has none",
+        "loops.samples.fraction": "fraction of all samples",
+        "loops.samples.of": "`loop` where the profile has lines, else `function`",
+        "loops.estimate": "the work, or the samples, in words",
         "loops.target": "target of the edit",
         "loops.command": "command that makes the edit; null where there is none",
         "loops.condition": "condition under which the edit is right; null where there is none",
@@ -186,6 +189,13 @@ _MEANINGS: Mapping[str, Mapping[str, str]] = {
         "running": "loops in or under a parallel directive",
         "small": "loops left out because they do too little work (`parallel_threshold`)",
         "unknown": "number of unknown loops by the code of the obstacle",
+        "hot": "outermost loops with 1 % of the samples or more that cannot run in parallel as they are",
+        "hot.path": "file that the loop stands in",
+        "hot.range": _RANGE,
+        "hot.verdict": "the verdict on the loop",
+        "hot.samples": "its samples",
+        "hot.samples.fraction": "fraction of all samples",
+        "hot.samples.of": "`loop` where the profile has lines, else `function`",
     },
     "model": {
         "version": "version of this format; keys are added without a new one",
@@ -233,11 +243,22 @@ def _printed(command: str) -> dict[str, set[str]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.c"
         path.write_text(_PROGRAM, encoding="utf-8")
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
-            main([command, "--isolated", "--no-cache", "--format", "json", str(path)])
-    _collect(json.loads(out.getvalue()), "", found)
+        for given in _variants(command, Path(folder)):
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+                main([command, "--isolated", "--no-cache", "--format", "json", *given, str(path)])
+            _collect(json.loads(out.getvalue()), "", found)
     return found
+
+
+def _variants(command: str, folder: Path) -> Iterator[list[str]]:
+    """Options under which a command prints all of its keys: the first ones give their order."""
+    if command == "report":
+        profile = folder / "stacks.txt"
+        lines = range(1, _PROGRAM.count("\n") + 1)
+        profile.write_text("".join(f"f (a.c:{line}) 1\n" for line in lines), encoding="utf-8")
+        yield ["--profile", str(profile)]
+    yield []
 
 
 def _collect(value: Any, key: str, found: dict[str, set[str]]) -> None:

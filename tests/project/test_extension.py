@@ -9,7 +9,7 @@ import sys
 from dataclasses import fields
 
 import pytest
-from manifest import MANIFEST, manifest, server_settings, settings_schema
+from manifest import MANIFEST, language_model_tools, manifest, server_settings, settings_schema
 
 import polylsp
 from polylsp.core.settings import Settings
@@ -20,6 +20,10 @@ ROOT = FOLDER.parent
 
 def test_the_settings_are_those_of_the_server() -> None:
     assert server_settings(manifest()) == settings_schema(), "run `make manifest`"
+
+
+def test_the_tools_of_language_models_are_those_of_the_server() -> None:
+    assert manifest()["contributes"]["languageModelTools"] == language_model_tools(), "run `make manifest`"
 
 
 def test_a_setting_of_the_extension_is_none_of_the_server() -> None:

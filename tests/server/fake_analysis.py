@@ -126,7 +126,10 @@ def measurable(path: str, text: str, settings: Settings, wanted: AskToMeasure) -
     rung = Rung(tuple(size for _, size in wanted.sizes), 1, ())
     call = f"void polylsp_register(void) {{ }}\nvoid polylsp_call(void) {{ {wanted.function}(100); }}\n"
     names = tuple(name for name, _ in wanted.sizes)
-    return Plan(path, wanted.function, 1, text, call, names, (), (), (rung,), rung, (variant,), (), True)
+    is_given = names != () or "SIZES_UNKNOWN" not in body
+    if not is_given:
+        names, rung = ("n",), Rung((100,), 1, ())
+    return Plan(path, wanted.function, 1, text, call, names, (), (), (rung,), rung, (variant,), (), is_given)
 
 
 def draw(path: str, text: str, settings: Settings, asked: Drawing) -> Drawn:

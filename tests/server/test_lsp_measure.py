@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,14 @@ from editor import SECONDS_BETWEEN_LOOKS, Editor
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
+from polylsp.measuring.stored_figures import load, save
+
 pytestmark = pytest.mark.asyncio
 
 F = "void f(int n) {\n    for (int i = 0; i < n; i++) n--;\n}\n"
 ENDLESS = "void f(int n) {\n    /* TUNE */ for (int i = 0; n; ) ;\n}\n"
 DECLINED = "void f(int n) {\n    /* MEASURE_DECLINE */ for (int i = 0; i < n; i++) n--;\n}\n"
+UNKNOWN = "void f(int n) {\n    /* SIZES_UNKNOWN */ for (int i = 0; i < n; i++) n--;\n}\n"
 COMMAND = "polylsp.measure"
 
 
@@ -69,6 +73,59 @@ async def test_what_was_measured_is_shown_until_the_code_changes_and_when_the_fi
     again = await start("vscode1139-ext11")
     again.open(F, uri=uri)
     assert await hints(again, uri) == shown
+
+
+async def test_sizes_that_nothing_gives_are_asked_for_once(start, tmp_path: Path) -> None:
+    editor = await start("vscode1139-ext11")
+    uri = editor.open(UNKNOWN, uri=(tmp_path / "a.c").as_uri())
+    await editor.settle()
+    assert await editor.execute(COMMAND, {**loop(uri), "asks": True}) == {"asks": ["n"]}
+    found = await editor.execute(COMMAND, {**loop(uri), "sizes": {"n": 7}})
+    assert found["sizes"] == {"n": 7}
+    again = await start("vscode1139-ext11")
+    again.open(UNKNOWN, uri=uri)
+    await again.settle()
+    at = {"textDocument": {"uri": uri}, "position": {"line": 1, "character": 30}}
+    assert plain(await again.request("polylsp/loopAt", at))["given"].n == 7
+    found = await again.execute(COMMAND, {**loop(uri), "asks": True})
+    assert found["sizes"] == {"n": 7}, "remembered beyond the session"
+    found = await again.execute(COMMAND, {**loop(uri), "sizes": {}})
+    assert found["sizes"] == {"n": 100}, "the user leaves the choice to us"
+    found = await again.execute(COMMAND, {**loop(uri), "asks": True})
+    assert found["sizes"] == {"n": 100}, "and is not asked again"
+
+
+@pytest.mark.parametrize("text", [F, UNKNOWN], ids=["known", "never asked"])
+async def test_clients_are_asked_for_sizes_only_where_they_ask_the_user(start, tmp_path, text) -> None:
+    editor = await start("vscode1139-ext11")
+    uri = editor.open(text, uri=(tmp_path / "a.c").as_uri())
+    await editor.settle()
+    found = await editor.execute(COMMAND, {**loop(uri), "asks": text is F})
+    assert found["function"] == "f"
+
+
+async def test_a_click_on_a_figure_makes_the_edit_that_was_measured(start, tmp_path: Path) -> None:
+    def prepare(params: dict[str, Any]) -> None:
+        params["initializationOptions"] = {"commands": ["polylsp.applyAction"]}
+
+    path = tmp_path / "a.c"
+    editor = await start("vscode1139-ext11", prepare=prepare)
+    uri = editor.open(F, uri=path.as_uri())
+    await chosen(editor, uri)
+    for outcome, is_link in (("faster", True), ("slower", False)):
+        (place, (code, found)), *_ = load(str(path)).items()
+        figures = tuple(
+            replace(each, target="openmp", form="directives", outcome=outcome) for each in found.figures
+        )
+        save(str(path), {place: (code, replace(found, figures=figures))})
+        again = await start("vscode1139-ext11", prepare=prepare)
+        again.open(F, uri=uri)
+        *_, label = await hints(again, uri)
+        assert isinstance(label, str) != is_link
+        if is_link:
+            (part,) = label
+            assert part.command.command == "polylsp.applyAction"
+            assert part.command.arguments[0]["action"] == "openmp"
 
 
 async def pulled(editor: Editor, uri: str) -> list[types.Diagnostic]:

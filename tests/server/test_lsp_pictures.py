@@ -136,3 +136,25 @@ async def test_no_lens_names_a_command_that_the_client_lacks(start):
     assert await lenses(editor, uri) == [(1, WHY)]
     plain = await start("vscode1139-ext11", settings=settings)
     assert await lenses(plain, plain.open(F)) == []
+
+
+# --- Hints that a click leads on from ----------------------------------------------------
+
+
+async def test_a_hint_leads_to_the_hover_where_the_client_can_open_it(start):
+    everywhere = types.Range(types.Position(0, 0), types.Position(9, 0))
+    for commands in ([WHY], []):
+        editor = await start("vscode1139-ext11", prepare=with_options(commands=commands))
+        uri = editor.open(G)
+        await editor.settle()
+        params = types.InlayHintParams(types.TextDocumentIdentifier(uri), everywhere)
+        (hint,) = await editor.request(types.TEXT_DOCUMENT_INLAY_HINT, params)
+        if not commands:
+            assert hint.label.startswith("sequential")
+            continue
+        (part,) = hint.label
+        assert part.value.startswith("sequential") and part.command.command == WHY
+        told_uri, position = part.command.arguments
+        assert told_uri == uri
+        hover = await editor.hover(uri, position["line"], position["character"])
+        assert "cannot run in parallel" in hover.contents.value

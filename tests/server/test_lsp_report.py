@@ -1,4 +1,4 @@
-"""The ranking of the loops of the workspace, by the real analysis."""
+"""The ranking of the loops of the workspace, and the tools of assistants, by the real analysis."""
 
 from __future__ import annotations
 
@@ -66,6 +66,20 @@ async def test_the_loops_of_all_files_most_work_first(start, tmp_path):
     assert begun[0]["title"] == "Ranking the loops of the workspace"
 
 
+async def test_a_profile_ranks_loops_by_its_samples(start, tmp_path):
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "a.c").write_text(SMALL)
+    (folder / "b.c").write_text(LARGE)
+    (folder / "p.txt").write_text("small (a.c:3) 70\nlarge (b.c:7) 30\n")
+    editor = await begin(start, folder, {"defines": ["N=20000"]})
+    found = await editor.execute("polylsp.rank", {"profile": str(folder / "p.txt")})
+    assert found["loops"][0]["estimate"] == "70% of the samples"
+    assert [each["uri"] for each in found["hot"]] == [(folder / "b.c").as_uri()]
+    found = await editor.execute("polylsp.rank", {"profile": str(folder / "a.c")})
+    assert "neither text of `perf script`" in found["reason"]
+
+
 async def test_nothing_to_rank_is_no_error(start, tmp_path):
     (tmp_path / "empty").mkdir()
     editor = await begin(start, tmp_path / "empty")
@@ -97,3 +111,71 @@ async def test_the_button_of_its_progress_bar_ends_it(start, tmp_path):
     editor.client.window_work_done_progress_cancel(types.WorkDoneProgressCancelParams(token=begun.token))
     assert await waiting == {"reason": "cancelled"}
     assert (await editor.execute("polylsp.status"))["health"] == "ok"
+
+
+# --- Tools of coding assistants ----------------------------------------------------------
+
+
+async def called(editor: Any, tool: str, consents: dict[str, bool] | None = None, **arguments: Any) -> Any:
+    return await editor.execute("polylsp.tool", {"tool": tool, "arguments": arguments, **(consents or {})})
+
+
+async def test_tools_answer_with_the_settings_of_the_editor(start, tmp_path):
+    (tmp_path / "project").mkdir()
+    file = tmp_path / "project" / "a.c"
+    file.write_text(SMALL)
+    editor = await begin(start, tmp_path / "project", {"defines": ["N=20000"]})
+    found = await called(editor, "check", path="a.c")
+    assert "a.c:3:5: parallel-loop" in found["answer"] and "`N`" not in found["answer"]
+    found = await called(editor, "explain", path=str(file), line=3)
+    assert "can run in parallel" in found["answer"]
+
+
+async def test_tools_write_and_run_only_with_consent(start, tmp_path):
+    (tmp_path / "project").mkdir()
+    file = tmp_path / "project" / "b.c"
+    file.write_text(LARGE)
+    editor = await begin(start, tmp_path / "project")
+    edit = {"path": "b.c", "line": 3, "action": "openmp"}
+    found = await called(editor, "apply", **edit)
+    assert "+    #pragma omp parallel for" in found["answer"] and file.read_text() == LARGE
+    found = await called(editor, "apply", **edit, write=True)
+    assert "--write" in found["reason"] and file.read_text() == LARGE
+    found = await called(editor, "measure", path="b.c", line=3)
+    assert "--measure" in found["reason"]
+    found = await called(editor, "apply", {"write": True}, **edit, write=True)
+    assert "answer" in found and "#pragma omp parallel for" in file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "reason"),
+    [
+        ("check", {"path": "../outside.c"}, "is outside of"),
+        ("check", {"path": "none.c"}, "none.c"),
+        ("explain", {"path": "a.c", "line": "3"}, "`line` cannot be '3'"),
+        ("explain", {"path": "a.c"}, "missing a required argument"),
+        ("apply", {"path": "a.c", "line": 3, "action": "fly"}, "There is no action 'fly'"),
+        ("measure", {"path": "a.c", "line": 3, "sizes": {"n": "many"}}, "`sizes` cannot be"),
+        ("format", {}, "invalid choice"),
+    ],
+)
+async def test_tools_refuse_in_words(start, tmp_path, tool, arguments, reason):
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "a.c").write_text(SMALL)
+    (tmp_path / "outside.c").write_text(SMALL)
+    editor = await begin(start, tmp_path / "project")
+    found = await called(editor, tool, {"measure": True}, **arguments)
+    assert reason in found["reason"]
+
+
+async def test_tools_know_of_changes_that_are_not_saved(start, tmp_path):
+    (tmp_path / "project").mkdir()
+    file = tmp_path / "project" / "b.c"
+    file.write_text(LARGE)
+    editor = await begin(start, tmp_path / "project")
+    editor.open(LARGE + "\nint more;\n", file.as_uri())
+    found = await called(editor, "check", path="b.c")
+    assert found["answer"].startswith("This is about the file on disk")
+    edit = {"path": "b.c", "line": 3, "action": "openmp", "write": True}
+    found = await called(editor, "apply", {"write": True}, **edit)
+    assert "not saved" in found["reason"] and file.read_text() == LARGE

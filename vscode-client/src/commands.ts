@@ -21,11 +21,12 @@ export function commands(context: vscode.ExtensionContext, server: Server, view:
     [names.OFFLOAD]: (uri?: string, position?: Position) => offloadHere(server, uri, position),
     [names.WHY]: (uri?: string, position?: Position) => why(uri, position),
     [names.GENERATED]: (uri?: string, position?: Position) => generatedHere(server, uri, position),
-    [names.MEASURE_HERE]: (uri?: string, position?: Position) => runHere(context, server, MEASURE, uri, position),
-    [names.TUNE_HERE]: (uri?: string, position?: Position) => runHere(context, server, TUNE, uri, position),
+    [names.MEASURE_HERE]: (uri?: string, position?: Position) => runHere(server, MEASURE, uri, position),
+    [names.TUNE_HERE]: (uri?: string, position?: Position) => runHere(server, TUNE, uri, position),
     [names.ITERATIONS]: (uri?: string, position?: Position) => iterations(view, uri, position),
     [names.REPORT]: () => showReport(context, server),
     [names.WORKSPACE_REPORT]: () => ranking.fill(),
+    [names.PROFILE_REPORT]: (profile?: string) => ranking.fillByProfile(profile),
     [names.OFFLOAD_RANKED]: offloadLoop,
     [names.INSTALL]: () => installAfterAsking(context, server),
     [names.CHOOSE_INTERPRETER]: () => chooseInterpreter(),
@@ -72,8 +73,8 @@ function generatedHere(server: Server, uri?: string, position?: Position): Promi
   return at(server, (client, place) => showGenerated(client, place.uri, place.position), uri, position);
 }
 
-function runHere(context: vscode.ExtensionContext, server: Server, command: string, uri?: string, position?: Position): Promise<void> {
-  const work = (client: LanguageClient, place: Place) => run(client, context.workspaceState, command, place.uri, place.position);
+function runHere(server: Server, command: string, uri?: string, position?: Position): Promise<void> {
+  const work = (client: LanguageClient, place: Place) => run(client, command, place.uri, place.position);
   return at(server, work, uri, position);
 }
 

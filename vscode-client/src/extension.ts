@@ -2,6 +2,7 @@
 
 import * as vscode from 'vscode';
 
+import { registerTools } from './assistant';
 import { commands } from './commands';
 import { registerPreviews } from './preview';
 import { RankingView } from './ranking';
@@ -29,6 +30,7 @@ export function activate(context: vscode.ExtensionContext): Api {
     tellTroubles(server),
     registerPreviews(),
     ...commands(context, server, view, ranking),
+    ...registerTools(context, server),
     vscode.workspace.onDidGrantWorkspaceTrust(() => void server.restart()),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (matters(change)) {

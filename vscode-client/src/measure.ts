@@ -5,7 +5,7 @@ import * as vscode from 'vscode';
 import type { LanguageClient, ProgressToken, WorkDoneProgressBegin, WorkDoneProgressEnd, WorkDoneProgressReport } from 'vscode-languageclient/node';
 
 import { ITERATIONS } from './names';
-import { sizesOf } from './text';
+import { sizesOf, sizesPrompt, writtenSizes } from './text';
 
 /** The server's commands. */
 export const MEASURE = 'polylsp.measure';
@@ -16,7 +16,10 @@ export interface Loop {
   readonly uri: string;
   readonly function: string;
   readonly ordinal: number;
+  /** Those to measure at; without any, the server remembers or infers them. */
   readonly sizes?: Readonly<Record<string, number>>;
+  /** Those that the person chose before. */
+  readonly given?: Readonly<Record<string, number>>;
 }
 
 interface Target {
@@ -30,6 +33,8 @@ interface Target {
 /** What `polylsp measure` prints, as far as it matters here. */
 interface Answer {
   readonly reason?: string;
+  /** Names of sizes that nothing in the file gives: a question for the person. */
+  readonly asks?: readonly string[];
   readonly line?: number;
   readonly targets?: readonly Target[];
   /** Of a search: the fastest version, if one is faster than the original. */
@@ -44,7 +49,6 @@ export function knows(client: LanguageClient, command: string): boolean {
 /** Run a command of the server on the loop at a position, at sizes that the person is asked for. */
 export async function run(
   client: LanguageClient,
-  memory: vscode.Memento,
   command: string,
   uri: vscode.Uri,
   position: vscode.Position,
@@ -58,26 +62,39 @@ export async function run(
     void vscode.window.showInformationMessage('There is no loop here: put the cursor on one.');
     return;
   }
-  const sizes = await askForSizes(memory, loop);
+  const sizes = await askForSizes(loop);
   if (sizes) {
     await carryOut(client, command, { ...loop, sizes }, position);
   }
 }
 
-/** Have the server do it, and tell what came of it. */
+/** Have the server do it, and tell what came of it. Sizes that it can neither infer nor remember are asked for once. */
 export async function carryOut(client: LanguageClient, command: string, loop: Loop, position?: vscode.Position): Promise<void> {
   if (!vscode.workspace.isTrusted) {
     await refuse();
     return;
   }
+  const answer = await requested(client, command, loop);
+  if (!answer?.asks) {
+    await tell(loop, answer, position);
+    return;
+  }
+  const sizes = await askForSizes(loop, answer.asks);
+  if (sizes) {
+    await tell(loop, await requested(client, command, { ...loop, sizes }), position);
+  }
+}
+
+function requested(client: LanguageClient, command: string, loop: Loop): Promise<Answer | null> {
   const title = `${command === TUNE ? 'Tuning' : 'Measuring'} ${loop.function}`;
   const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
-  const answer = await vscode.window.withProgress(options, async (progress, token) => {
-    reporting = { progress, percentage: 0 };
-    const params = { command, arguments: [loop] };
-    return client.sendRequest<Answer | null>('workspace/executeCommand', params, token).finally(() => (reporting = undefined));
-  });
-  await tell(loop, answer, position);
+  return Promise.resolve(
+    vscode.window.withProgress(options, async (progress, token) => {
+      reporting = { progress, percentage: 0 };
+      const params = { command, arguments: [{ ...loop, asks: true }] };
+      return client.sendRequest<Answer | null>('workspace/executeCommand', params, token).finally(() => (reporting = undefined));
+    }),
+  );
 }
 
 /** The notification that is shown, and how far it says that things are. */
@@ -110,25 +127,22 @@ function loopAt(client: LanguageClient, uri: vscode.Uri, position: vscode.Positi
   });
 }
 
-/** Sizes for a function, those of the last time first; nothing if the person thinks better of it. */
-async function askForSizes(memory: vscode.Memento, loop: Loop): Promise<Record<string, number> | undefined> {
-  const name = `sizes of ${loop.function}`;
+/** Sizes for a function, which the server remembers; nothing if the person thinks better of it. `unknown`: those that
+ * nothing in the file gives. */
+async function askForSizes(loop: Loop, unknown: readonly string[] = []): Promise<Record<string, number> | undefined> {
   const text = await vscode.window.showInputBox({
-    title: `Sizes for ${loop.function}`,
-    prompt: 'As in `n=2000 m=500`. Leave it empty to have them chosen.',
+    title: unknown.length ? `${unknown.join(', ')} = ?` : `Sizes for ${loop.function}`,
+    prompt: sizesPrompt(loop.function, unknown),
     placeHolder: 'chosen so that a run takes a moment',
-    value: memory.get<string>(name, ''),
+    value: writtenSizes(loop.given ?? {}),
+    ignoreFocusOut: true,
     validateInput: (written) => {
-      const sizes = sizesOf(written);
+      const sizes = sizesOf(written, unknown);
       return typeof sizes === 'string' ? sizes : undefined;
     },
   });
-  const sizes = text === undefined ? undefined : sizesOf(text);
-  if (text === undefined || sizes === undefined || typeof sizes === 'string') {
-    return undefined;
-  }
-  await memory.update(name, text);
-  return sizes;
+  const sizes = text === undefined ? undefined : sizesOf(text, unknown);
+  return typeof sizes === 'string' ? undefined : sizes;
 }
 
 /** In a few words what came of it; where nothing did, the server has told why. */

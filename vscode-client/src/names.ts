@@ -13,6 +13,7 @@ export const INSTALL = 'polylsp.install';
 export const CHOOSE_INTERPRETER = 'polylsp.chooseInterpreter';
 export const EXAMPLE = 'polylsp.example';
 export const WORKSPACE_REPORT = 'polylsp.workspaceReport';
+export const PROFILE_REPORT = 'polylsp.profileReport';
 export const OFFLOAD_RANKED = 'polylsp.offloadRanked';
 export const MENU = 'polylsp.menu';
 export const WALKTHROUGH = 'polylsp.walkthrough';

@@ -12,22 +12,32 @@ import { summary } from './text';
 const RANK = 'polylsp.rank';
 const VIEW = 'polylsp.ranking';
 
-/** A loop, as `polylsp report` prints it; lines of a notebook are those of a `cell`. */
+/** A loop, as `polylsp report` prints it; lines of a notebook are those of a `cell`. A hot one that cannot run in parallel
+ * has no `rank`. */
 interface RankedLoop {
-  readonly rank: number;
+  readonly rank?: number;
   readonly uri: string;
   readonly range: { readonly start: Position & { readonly cell?: number } };
   readonly function: string;
   readonly iterator: string | null;
   readonly label: string;
+  readonly samples: { readonly fraction: number } | null;
   readonly estimate: string;
   readonly condition: string | null;
   readonly obstacle: string | null;
 }
 
+interface HotLoop {
+  readonly uri: string;
+  readonly range: RankedLoop['range'];
+  readonly verdict: string;
+  readonly samples: { readonly fraction: number };
+}
+
 interface Ranking {
   readonly reason?: string;
   readonly loops: readonly RankedLoop[];
+  readonly hot: readonly HotLoop[];
   readonly verdicts: Readonly<Record<string, number>>;
   readonly running: number;
   readonly small: number;
@@ -50,7 +60,7 @@ export class RankingView implements vscode.TreeDataProvider<RankedLoop>, vscode.
   }
 
   /** Rank the loops of the workspace anew, and show them. Files count as they are on disk. */
-  async fill(): Promise<void> {
+  async fill(profile?: string): Promise<void> {
     const client = this.server.running;
     if (!client) {
       await vscode.commands.executeCommand(names.MENU);
@@ -58,12 +68,21 @@ export class RankingView implements vscode.TreeDataProvider<RankedLoop>, vscode.
     }
     await vscode.commands.executeCommand(`${VIEW}.focus`);
     const found = await vscode.window.withProgress({ location: { viewId: VIEW } }, () =>
-      client.sendRequest<Ranking | null>('workspace/executeCommand', { command: RANK }),
+      client.sendRequest<Ranking | null>('workspace/executeCommand', { command: RANK, arguments: profile ? [{ profile }] : [] }),
     );
     if (found && !found.reason) {
-      this.loops = found.loops;
+      this.loops = [...found.loops, ...found.hot.map(unranked)];
       this.view.message = summary(found.loops.length, found.verdicts, found.running, found.small);
       this.changed.fire();
+    }
+  }
+
+  /** The same by the samples of a profile, a file that the person chooses. */
+  async fillByProfile(profile?: string): Promise<void> {
+    const title = 'Text of perf script, gprof, or py-spy --format raw';
+    const file = profile ?? (await vscode.window.showOpenDialog({ title, openLabel: 'Rank by This Profile' }))?.[0]?.fsPath;
+    if (file) {
+      await this.fill(file);
     }
   }
 
@@ -74,15 +93,23 @@ export class RankingView implements vscode.TreeDataProvider<RankedLoop>, vscode.
   getTreeItem(loop: RankedLoop): vscode.TreeItem {
     const uri = vscode.Uri.parse(loop.uri);
     const subject = loop.iterator ? `${loop.iterator} of ${loop.function}` : `a loop of ${loop.function}`;
-    const item = new vscode.TreeItem(`${loop.rank}. ${subject}`);
+    const item = new vscode.TreeItem(loop.rank === undefined ? loop.label : `${loop.rank}. ${subject}`);
     const place = `${path.basename(uri.fsPath)}:${loop.range.start.line + 1}`;
-    item.description = `${place} · ${loop.estimate.replace(/`/g, '')}`;
+    const estimate = loop.estimate.replace(/`/g, '');
+    item.description = loop.samples ? `${estimate.replace(' of the samples', '')} · ${place}` : `${place} · ${estimate}`;
     item.iconPath = new vscode.ThemeIcon(loop.obstacle ? 'circle-outline' : 'rocket');
     item.contextValue = loop.obstacle ? 'loop' : 'loop-with-edit';
     item.tooltip = tooltip(loop, vscode.workspace.asRelativePath(uri));
     item.command = opening(loop);
     return item;
   }
+}
+
+/** A loop in which samples were taken and which cannot run in parallel: its hover says why. */
+function unranked(loop: HotLoop): RankedLoop {
+  const estimate = `${(100 * loop.samples.fraction).toFixed(0)}% of the samples`;
+  const obstacle = 'It cannot run in parallel as it is: its hover says why.';
+  return { uri: loop.uri, range: loop.range, function: '', iterator: null, label: `hot, ${loop.verdict}`, samples: loop.samples, estimate, condition: null, obstacle };
 }
 
 function tooltip(loop: RankedLoop, place: string): vscode.MarkdownString {

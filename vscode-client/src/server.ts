@@ -69,6 +69,20 @@ export class Server implements vscode.Disposable {
     return this.client?.state === State.Running ? this.client : undefined;
   }
 
+  /** The client, once a server that is being started runs; none where there is no server. */
+  async ready(token: vscode.CancellationToken): Promise<LanguageClient | undefined> {
+    while (this.current.kind === 'starting' && !token.isCancellationRequested) {
+      await new Promise<void>((resolve) => {
+        const heard = [this.changed.event(done), token.onCancellationRequested(done)];
+        function done(): void {
+          heard.forEach((each) => each.dispose());
+          resolve();
+        }
+      });
+    }
+    return this.running;
+  }
+
   /** Look for the server and start it; one that runs is ended first. Calls wait for each other. */
   restart(): Promise<void> {
     this.turn = this.turn.then(() => this.end()).then(() => this.start());

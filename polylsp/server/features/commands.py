@@ -18,11 +18,13 @@ TELL_REMARKS = "polylsp.tellRemarks"
 MEASURE = "polylsp.measure"
 TUNE = "polylsp.tune"
 RANK = "polylsp.rank"
+TOOL = "polylsp.tool"
 
 _apply = answer("code_action", "apply")
 _measure = answer("measuring_commands", "measure")
 _tune = answer("measuring_commands", "tune")
-_rank = answer("workspace_report", "rank")
+_rank = answer("shell_commands", "rank")
+_tool = answer("shell_commands", "call_tool")
 
 
 def restart_worker(ls: PolylspServer, *_: Any) -> None:
@@ -58,9 +60,14 @@ async def tune(ls: PolylspServer, *arguments: Any) -> Any:
     return await _tune(ls, arguments[0] if arguments else None)
 
 
-async def rank(ls: PolylspServer, *_: Any) -> Any:
+async def rank(ls: PolylspServer, *arguments: Any) -> Any:
     """Rank the loops of the workspace by what running them in parallel would gain."""
-    return await _rank(ls, None)
+    return await _rank(ls, arguments[0] if arguments else None)
+
+
+async def tool(ls: PolylspServer, *arguments: Any) -> Any:
+    """Call a tool for coding assistants."""
+    return await _tool(ls, arguments[0] if arguments else None)
 
 
 def tell_remarks(ls: PolylspServer, *remarks: Any) -> None:

@@ -17,12 +17,14 @@ from polylsp.core.language import PYTHON
 from polylsp.core.text import Source, Span
 from polylsp.ide import measurement_view
 from polylsp.ide.actions import Offer
-from polylsp.ide.hints import hint_tooltip, hints, inside, lenses, symbols
+from polylsp.ide.hints import Hint, hint_tooltip, hints, inside, lenses, symbols
 from polylsp.ide.hover import Hover, Part, kernel_parts, linked
 from polylsp.ide.hover import hover as hover_at
 from polylsp.ide.lightbulb import lightbulb
 from polylsp.ide.measurement_view import current, measured_hints, measured_of
+from polylsp.measuring.trials import best_of
 from polylsp.model.facts import FileReport
+from polylsp.model.measurement import Figure
 from polylsp.server import convert
 from polylsp.server.documents import Document
 from polylsp.server.features.commands import APPLY_ACTION, MEASURE
@@ -112,8 +114,39 @@ async def inlay_hint(ls: PolylspServer, params: types.InlayHintParams) -> list[c
     span = convert.span_of(source, params.range, encoding)
     settings = ls.settings_of(document)
     measured = current(source, report, ls.measurements.of(document))
-    found = (*hints(source, report, span, settings), *measured_hints(report, span, measured, settings))
-    return [convert.inlay_hint(source, hint, document.uri, encoding) for hint in found]
+    links = [
+        (hint, _to_hover(ls, source, params.text_document.uri, hint))
+        for hint in hints(source, report, span, settings)
+    ]
+    for hint in measured_hints(report, span, measured, settings):
+        best = best_of(measured[hint.function, hint.ordinal].figures)
+        links.append((hint, _to_edit(ls, document, report, source, hint, best) if best else None))
+    return [convert.inlay_hint(source, hint, document.uri, encoding, click) for hint, click in links]
+
+
+def _to_hover(ls: PolylspServer, source: Source, uri: str, hint: Hint) -> convert.Json | None:
+    """The command that opens the hover of a hint's loop, for clients that have it."""
+    if WHY not in ls.client.commands:
+        return None
+    at = convert.position(source, max(hint.offset - 1, 0), ls.client.encoding)
+    return {"title": "Why?", "command": WHY, "arguments": [uri, at]}
+
+
+def _to_edit(
+    ls: PolylspServer, document: Document, report: FileReport, source: Source, hint: Hint, best: Figure
+) -> convert.Json | None:
+    """The command that makes the edit with a measured figure, for clients that let hints run it."""
+    if APPLY_ACTION not in ls.client.commands:
+        return None
+    at = Span(hint.offset - 1, hint.offset - 1)
+    listed = lightbulb(source, report, ls.settings_of(document), at, makes_files=False)
+    action = best.target if best.form == "directives" else "restructure"
+    offers = (each for each in listed if isinstance(each, Offer) and not each.disabled)
+    offer = next((each for each in offers if each.ask.action == action), None)
+    if offer is None:
+        return None
+    asked = convert.reference(document, offer.ask)
+    return {"title": offer.title, "command": APPLY_ACTION, "arguments": [asked]}
 
 
 def resolve(ls: PolylspServer, hint: types.InlayHint) -> types.InlayHint:
@@ -137,6 +170,7 @@ def resolve(ls: PolylspServer, hint: types.InlayHint) -> types.InlayHint:
 
 
 _COMMAND = "polylsp.{}"
+WHY = _COMMAND.format("why")
 
 
 async def code_lens(ls: PolylspServer, params: types.CodeLensParams) -> list[convert.Json] | None:

@@ -26,17 +26,19 @@ Dimensions = tuple[str, str] | None
 
 async def loop_at(ls: PolylspServer, params: Any) -> convert.Json | None:
     """The outermost loop around `position` in `textDocument`, as the commands that measure and tune are given
-    it; `null` where there is none."""
+    it, and the `given` sizes that the user chose for its function before; `null` where there is none."""
     found = await _found(ls, *_place(ls, params))
     if found is None:
         return None
     placed, loop = found.placed, outermost(found.placed, found.loop)
-    span = placed.span(loop.header)
+    span, function = placed.span(loop.header), placed.answer.facts.name
+    given = ls.measurements.sizes_of(found.document).get(function, ())
     return {
         "uri": found.document.uri,
-        "function": placed.answer.facts.name,
+        "function": function,
         "ordinal": loop.ordinal,
         "range": convert.extent(found.seen, span, ls.client.encoding),
+        **({"given": dict(given)} if given else {}),
     }
 
 

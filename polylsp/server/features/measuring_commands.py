@@ -29,7 +29,7 @@ from polylsp.server.session import PolylspServer
 # --------------------------------------------------------------------------------------------------
 
 
-_NOT_TRUSTED = "Nothing is built or run in a folder that you do not trust."
+NOT_TRUSTED = "Nothing is built or run in a folder that you do not trust."
 
 
 Doing = Callable[[PolylspServer, Document, AskToMeasure, Bar], Awaitable[convert.Json]]
@@ -49,8 +49,9 @@ class Named:
 
 
 async def measure(ls: PolylspServer, data: Any) -> convert.Json:
-    """Measure a loop, named by `uri`, `function` and `ordinal`; `sizes` may say how large. Answers with the
-    output of `polylsp measure`, or the reason why there is none."""
+    """Measure a loop, named by `uri`, `function` and `ordinal`; `sizes` may say how large, and is remembered.
+    Answers with the output of `polylsp measure`, or the reason why there is none; or, to a client that `asks`
+    the user, with the names of the sizes that nothing in the file gives, as `asks`."""
     return await in_turn(ls, data, "Measuring", _measured)
 
 
@@ -58,18 +59,39 @@ async def in_turn(ls: PolylspServer, data: Any, doing: str, do: Doing) -> conver
     """Do something that runs programs, with a progress bar, when nothing else does."""
     document, ask = _asked(ls, data)
     if not ls.measurements.is_trusted:
-        return told(ls, NotMeasured(_NOT_TRUSTED))
+        return told(ls, NotMeasured(NOT_TRUSTED))
     bar = await ls.measurements.bar(f"{doing} {ask.function}", shown=ls.client.progress)
     try:
         await ls.measurements.turn()
         try:
-            return await do(ls, document, ask, bar)
+            sized = await _sized(ls, document, ask, data)
+            return await do(ls, document, sized, bar) if isinstance(sized, AskToMeasure) else sized
         finally:
             ls.measurements.done()
     except asyncio.CancelledError:
         return {"reason": "cancelled"}
     finally:
         ls.measurements.end(bar)
+
+
+async def _sized(
+    ls: PolylspServer, document: Document, ask: AskToMeasure, data: Mapping[str, Any]
+) -> AskToMeasure | convert.Json:
+    """The request with the sizes that the user gave before, where neither it nor the file gives any; or the
+    question for these."""
+    if "sizes" in data:
+        ls.measurements.keep_sizes(document, ask.function, ask.sizes)
+        return ask
+    remembered = ls.measurements.sizes_of(document).get(ask.function)
+    if remembered == () or (remembered is None and data.get("asks") is not True):
+        return ask
+    loop = await named(document, ask)
+    plan = await ls.jobs.ask(document, replace(ask, starts=loop.starts))
+    if not isinstance(plan, Plan) or plan.given or plan.usual is not None or not plan.names:
+        return ask
+    if remembered is None:
+        return {"asks": list(plan.names)}
+    return replace(ask, sizes=tuple(each for each in remembered if each[0] in plan.names))
 
 
 async def named(document: Document, ask: AskToMeasure) -> Named:

@@ -1,5 +1,6 @@
 // What checks on the page have in common.
 
+import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
 export const WAIT = { timeout: 60_000 };
@@ -51,4 +52,22 @@ export async function until(what, holds) {
     }
   }
   throw new Error(`waited in vain: ${what}`);
+}
+
+/** Takes pictures of a page by their names, in a dark editor and (`NAME-light`) in a light one. */
+export function photographer(page, pictures) {
+  return async (name) => {
+    await page.screenshot({ path: path.join(pictures, `${name}.png`) });
+    if (!(await page.locator('.monaco-workbench.vs-dark').count())) {
+      return; // another theme was chosen, such as one of high contrast
+    }
+    try {
+      await page.emulateMedia({ colorScheme: 'light' });
+      await page.locator('.monaco-workbench.vs').waitFor(WAIT);
+      await page.screenshot({ path: path.join(pictures, `${name}-light.png`) });
+    } finally {
+      await page.emulateMedia({ colorScheme: 'dark' });
+      await page.locator('.monaco-workbench.vs-dark').waitFor(WAIT);
+    }
+  };
 }

@@ -11,6 +11,7 @@ const CHROMIUM = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first
 
 const SETTINGS = {
   'editor.hover.delay': 100,
+  'window.autoDetectColorScheme': true,
   'polylsp.findings': 'all', // the tests look at each loop of their example
   'editor.minimap.enabled': false,
   'telemetry.telemetryLevel': 'off',
@@ -93,6 +94,7 @@ export async function openPage(tools, prepare = async () => {}) {
   const context = await chromium.launchPersistentContext(profile, { executablePath, headless: true, viewport, args: CHROMIUM });
   const page = context.pages()[0] ?? (await context.newPage());
   page.setDefaultTimeout(120_000); // two cores may have other work too
+  await page.emulateMedia({ colorScheme: 'dark' });
   await prepare(page);
   const close = async () => {
     await context.close();

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 
-import { closeTab, hoverUntil, line, loop, palette, sideView, until, untilShown, WAIT } from './common.mjs';
+import { closeTab, hoverUntil, line, loop, palette, photographer, sideView, until, untilShown, WAIT } from './common.mjs';
 import { openPage } from './editor.mjs';
 import { STEPS as READING } from './reading.mjs';
 import { STEPS as VIEW } from './view.mjs';
@@ -20,7 +20,7 @@ export async function runOnPage(editor, tools, pictures) {
       outside.add(request.url());
     }
   });
-  const shoot = (name) => page.screenshot({ path: path.join(pictures, `${name}.png`) });
+  const shoot = photographer(page, pictures);
   try {
     for (const [name, step] of Object.entries(STEPS)) {
       const begun = Date.now();
@@ -81,6 +81,22 @@ const STEPS = {
     await first.getByRole('button', { name: 'Run in Parallel…' }).click();
     await page.locator('.quick-input-list .monaco-list-row', { hasText: 'OpenMP' }).first().waitFor(WAIT);
     await page.keyboard.press('Escape');
+  },
+
+  async 'they are ranked by the samples of a profile, with those that are hot and not parallel'({ page, editor, shoot }) {
+    const [axpy, smooth] = ['axpy', 'smooth'].map((name) => fs.readFileSync(fileOf(editor), 'utf8').split('\n').findIndex((each) => each.includes(`void ${name}(`)) + 3);
+    const profile = path.join(editor.folder, 'stacks.txt');
+    fs.writeFileSync(profile, `main;axpy (example.c:${axpy}) 60\nmain;smooth (example.c:${smooth}) 40\n`);
+    await palette(page, 'polylsp: Report of the Workspace by a Profile');
+    const listed = (text) => page.locator('.quick-input-list .monaco-list-row', { hasText: text });
+    await listed('..').first().waitFor(WAIT); // what is written before is lost
+    await page.locator('.quick-input-widget input.input').fill(profile);
+    await listed('stacks.txt').waitFor(WAIT);
+    await page.keyboard.press('Enter');
+    await page.getByRole('treeitem').filter({ hasText: /1\. i of axpy.*60%/ }).waitFor(WAIT);
+    await page.getByRole('treeitem').filter({ hasText: /hot, sequential.*40%/ }).click();
+    await page.getByRole('button', { name: /^Ln 13, Col 5/ }).waitFor(WAIT);
+    await shoot('profile');
     await palette(page, 'View: Toggle Primary Side Bar Visibility');
   },
 
@@ -139,6 +155,23 @@ const STEPS = {
     await closeTab(page, 'Iterations');
   },
 
+  async 'sizes that nothing gives are asked for once, from the lens'({ page, shoot }) {
+    const lens = page.locator('.codelens-decoration:visible a', { hasText: /^Measure$/ }).first();
+    await lens.click(WAIT);
+    const input = page.locator('.quick-input-widget', { hasText: 'Nothing in the file gives' });
+    await input.locator('input.input').fill('3000', WAIT);
+    await shoot('sizes');
+    await page.keyboard.press('Enter');
+    const told = page.locator('.notification-list-item', { hasText: /axpy: .*openmp/ });
+    await told.waitFor(WAIT);
+    await page.locator('.view-line', { hasText: /OpenMP.*n=3000/ }).first().waitFor(WAIT);
+    await clear(told);
+    await page.locator('.codelens-decoration:visible a', { hasText: /^Measure again/ }).first().click();
+    await told.waitFor(WAIT);
+    assert.equal(await input.isVisible(), false, 'sizes are remembered');
+    await clear(told);
+  },
+
   async 'a quick fix is chosen by keyboard, and saved'({ page, editor, shoot }) {
     await outer(page).click();
     await page.keyboard.press('Control+.');
@@ -171,6 +204,12 @@ const STEPS = {
 function seen(picture) {
   picture.scrollIntoView({ block: 'start' });
   return { alt: picture.alt, width: picture.getBoundingClientRect().width };
+}
+
+async function clear(notification) {
+  await notification.hover();
+  await notification.getByRole('button', { name: /Clear/ }).click();
+  await notification.waitFor({ state: 'detached', ...WAIT });
 }
 
 /** Measure at the cursor; what is no size is refused first. */

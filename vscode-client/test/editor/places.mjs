@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 
-import { hoverUntil, palette, sideView, untilShown, WAIT } from './common.mjs';
+import { hoverUntil, palette, photographer, sideView, untilShown, WAIT } from './common.mjs';
 import { openPage } from './editor.mjs';
 
 const UNTRUSTED = {
@@ -19,7 +19,7 @@ export async function runInPlaces(editor, tools, pictures) {
   for (const [name, step] of Object.entries(STEPS)) {
     const begun = Date.now();
     const { page, close } = await openPage(tools);
-    const shoot = (picture) => page.screenshot({ path: path.join(pictures, `${picture}.png`) });
+    const shoot = photographer(page, pictures);
     try {
       await step({ page, editor, shoot });
       console.log(`ok place: ${name} (${Date.now() - begun} ms)`);
@@ -90,6 +90,26 @@ const STEPS = {
       await (name === 'loud' ? hint(page, /^parallel/) : lens(page)).waitFor(WAIT);
     }
     assert.equal(await page.locator('.view-line:visible', { hasText: 'parallel' }).count(), 0, 'quiet');
+  },
+
+  async 'files that are not open have their findings, and keep up with what is on disk'({ page, editor, shoot }) {
+    editor.configure();
+    editor.configureMachine({ 'polylsp.interpreter': editor.python });
+    const whole = folder(editor, 'whole', { 'polylsp.workspaceDiagnostics': true });
+    const closed = path.join(whole, 'closed.c');
+    fs.writeFileSync(closed, LOOP.replace('    for', '    #pragma omp parallel for\n    for').replace('a[i] = 0', 'a[i] = a[i + 1]'));
+    await page.goto(`http://${editor.host}/?folder=${whole}`);
+    await untilShown(page, page.getByRole('treeitem', { name: 'whole.c' }));
+    await page.getByRole('treeitem', { name: 'whole.c' }).dblclick(WAIT);
+    await hint(page, /^parallel/).waitFor(WAIT);
+    await palette(page, 'Problems: Focus on Problems View');
+    const problems = page.locator('.markers-panel');
+    await problems.getByText('closed.c').first().waitFor(WAIT);
+    await problems.getByText(/lets iterations of/).first().waitFor(WAIT);
+    await shoot('problems');
+    fs.writeFileSync(closed, '\n\nint nothing;\n');
+    await problems.getByText('closed.c').first().waitFor({ state: 'detached', ...WAIT });
+    fs.rmSync(path.join(whole, '.vscode'), { recursive: true });
   },
 
   async 'the cells of a notebook are one program, whose loops are drawn, and an arrow shows its accesses in their cell'({ page, editor, shoot }) {

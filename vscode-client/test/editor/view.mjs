@@ -7,8 +7,8 @@ import { closeTab, line, loop, palette, sideView, until, WAIT } from './common.m
 /** What is marked in the text. */
 const marks = (page) => page.locator('.view-overlays [class*="ced-"]');
 
-/** Themes, and how pages name them; the last one is that of the other pictures. */
-const THEMES = [['Dark Modern', 'vscode-dark'], ['Dark High Contrast', 'vscode-high-contrast'], ['Light Modern', 'vscode-light']]; // prettier-ignore
+/** Themes, and how pages name them; the last one is that of the other pictures, where they are dark. */
+const THEMES = [['Light Modern', 'vscode-light'], ['Dark High Contrast', 'vscode-high-contrast'], ['Dark Modern', 'vscode-dark']]; // prettier-ignore
 
 export const STEPS = {
   async 'the side view steps through an order, and an arrow shows its two accesses'({ page, shoot }) {

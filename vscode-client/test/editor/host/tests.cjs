@@ -104,6 +104,30 @@ module.exports = {
     assert.deepEqual(contributes.commands.map((each) => each.command).filter((each) => !there.includes(each)), []);
   },
 
+  async 'language models get proven facts by tools, and edits'({ uri, assert }) {
+    if (!vscode.lm?.invokeTool) {
+      console.log('   this VS Code has no tools for language models');
+      return;
+    }
+    const names = vscode.lm.tools.map((each) => each.name).filter((name) => name.startsWith('polylsp_'));
+    assert.deepEqual(names.sort(), ['actions', 'apply', 'check', 'explain', 'measure', 'report'].map((each) => `polylsp_${each}`));
+    const call = async (tool, input) => {
+      const { content } = await vscode.lm.invokeTool(`polylsp_${tool}`, { input, toolInvocationToken: undefined });
+      return content.map((each) => each.value).join('');
+    };
+    const line = loopLine(2) + 1;
+    assert.match(await call('check', { path: 'example.c' }), /sequential-loop/);
+    assert.match(await call('explain', { path: uri.fsPath, line }), /can run in parallel/);
+    assert.match(await call('actions', { path: 'example.c', line }), /"action": "openmp"/);
+    await assert.rejects(call('explain', { path: '../other.c', line }), /outside|not/);
+    assert.match(await call('apply', { path: 'example.c', line, action: 'openmp' }), /^\+ {4}#pragma omp parallel for/m);
+    const before = document.getText();
+    await call('apply', { path: 'example.c', line, action: 'openmp', write: true });
+    const after = Buffer.from(await vscode.workspace.fs.readFile(uri)).toString();
+    assert.match(after, /#pragma omp parallel for/);
+    await vscode.workspace.fs.writeFile(uri, Buffer.from(before));
+  },
+
   async 'a report tells of the server and of this machine'({ assert, until }) {
     void vscode.commands.executeCommand('polylsp.report');
     const editor = await until('a report', () => {
