@@ -13,8 +13,16 @@ from polylsp.emit.c_text import Made, Piece, replaced, style_of
 from polylsp.emit.subject import Subject
 from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Answer, Declined, Edited
-from polylsp.schedule.chain import Chain, chain_around, chain_comments, signed_names, unstable, uses
-from polylsp.schedule.locality import cost, loop_costs
+from polylsp.schedule.chain import (
+    Chain,
+    chain_around,
+    chain_comments,
+    cost,
+    loop_costs,
+    signed_names,
+    unstable,
+    uses,
+)
 from polylsp.schedule.loop_headers import counters, iterations
 from polylsp.schedule.statement_leaves import (
     Leaves,

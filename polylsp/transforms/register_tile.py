@@ -21,8 +21,7 @@ from polylsp.ir.effects import expressions, walk
 from polylsp.ir.program import Binary, Expr, Floating, Index, Read, Unary, subexpressions
 from polylsp.model.action import Answer, Declined, Edited
 from polylsp.poly.scop import Access
-from polylsp.schedule.chain import chain_comments, chain_inside, fresh_name, type_words
-from polylsp.schedule.locality import walks_along
+from polylsp.schedule.chain import chain_comments, chain_inside, fresh_name, type_words, walks_along
 from polylsp.schedule.loop_headers import Bounds, header, start
 from polylsp.schedule.statement_leaves import backward, varies
 from polylsp.transforms.jam import ONE_BY_ONE, Jam, named, one_sided, understood, wanted_factors

@@ -17,8 +17,7 @@ from polylsp.emit.c_loops import Counter, Scan, scanned
 from polylsp.emit.c_text import Piece, replaced, style_of
 from polylsp.emit.subject import Subject
 from polylsp.model.action import Answer, Declined, Edited
-from polylsp.schedule.chain import Chain, chain_around, fresh_name, type_words, unstable
-from polylsp.schedule.locality import tile_sizes
+from polylsp.schedule.chain import Chain, chain_around, fresh_name, tile_sizes, type_words, unstable
 from polylsp.schedule.loop_headers import Iterations, bounds_of, counters, formula, iterations
 from polylsp.schedule.statement_leaves import LeafDependence, Leaves, backward, leaves_of, listed, refusal
 from polylsp.transforms.skew import Slopes, slanted

@@ -12,7 +12,7 @@ from math import prod
 
 import islpy as isl
 
-from polylsp.emit.isl_loops import WORD
+from polylsp.emit.affine_bounds import WORD
 from polylsp.ir.effects import walk
 from polylsp.ir.program import Assign
 from polylsp.model.action import Declined
@@ -38,13 +38,16 @@ from polylsp.targets.gpu.compute import (
     variable,
     whole,
 )
+from polylsp.targets.gpu.cooperation import Shared, copy, holds_all, place_in, shared_sum, shared_sum_lines
 from polylsp.targets.gpu.cuda_expressions import Unwritable, place_text
 from polylsp.targets.gpu.cuda_statements import INDENT, braced, condition, expression
 from polylsp.targets.gpu.device_names import Fresh
 from polylsp.targets.gpu.emission_context import Placed, Setting, placed
 from polylsp.targets.gpu.expansion import all_kept
-from polylsp.targets.gpu.kernel_launch import (
+from polylsp.targets.gpu.leaves import Leaf
+from polylsp.targets.gpu.mapping import (
     Axis,
+    Kernel,
     Launch,
     abreast,
     atoms,
@@ -54,11 +57,7 @@ from polylsp.targets.gpu.kernel_launch import (
     maps_of,
     values_of,
 )
-from polylsp.targets.gpu.leaves import Leaf
-from polylsp.targets.gpu.mapping import Kernel
-from polylsp.targets.gpu.shared_copies import Shared, copy, holds_all, place_in
 from polylsp.targets.gpu.shared_memory import STRIP, block
-from polylsp.targets.gpu.shared_sums import shared_sum, shared_sum_lines
 from polylsp.targets.gpu.sum_kernels import Sum, Total, block_sum, thread_sum
 from polylsp.targets.gpu.vector_access import Alone, Component, Vector, Vectors, Wide, vectors_of
 

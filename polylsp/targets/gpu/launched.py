@@ -23,10 +23,9 @@ from polylsp.targets.gpu.buffers import Memories, memories_of
 from polylsp.targets.gpu.coalescing import Reference, references
 from polylsp.targets.gpu.cuda_expressions import Unwritable
 from polylsp.targets.gpu.emission_context import Setting, setting_of
-from polylsp.targets.gpu.kernel_launch import is_same, maps_of, onto
 from polylsp.targets.gpu.kernels import Written, written
 from polylsp.targets.gpu.leaves import Leaf, Leaves
-from polylsp.targets.gpu.mapping import Kernel
+from polylsp.targets.gpu.mapping import Kernel, is_same, maps_of, onto
 from polylsp.targets.gpu.region import Region, loops_at
 from polylsp.targets.gpu.schedule_choice import Choice, chosen, rounded
 from polylsp.targets.gpu.slabs import Slabs, slabs_of
