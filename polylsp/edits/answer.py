@@ -6,7 +6,6 @@ takes too long.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from polylsp.core.language import PYTHON, named
@@ -14,6 +13,7 @@ from polylsp.core.settings import Settings
 from polylsp.emit.subject import Again, Subject
 from polylsp.model.action import (
     DEVICE_TARGETS,
+    KERNEL_TARGETS,
     KERNELS_OF,
     TARGETS,
     TARGETS_OF,
@@ -28,34 +28,37 @@ from polylsp.model.action import (
 )
 from polylsp.model.facts import is_governed, parallel_roots
 from polylsp.poly.budget import Exhausted, budgeted
-from polylsp.targets import numpy_slices
-from polylsp.targets.directives import openacc, openmp, openmp_target
 from polylsp.targets.directives.rewriting import Edit, differences, hints_aside, rewritten_first
-from polylsp.targets.gpu import cuda, pycuda
-from polylsp.targets.gpu.inspector import sized_first
-from polylsp.targets.gpu.members import with_led_pointers
-from polylsp.targets.gpu.preparation import counted_first, hoisted_first
-from polylsp.targets.numba import restructure_python
-from polylsp.targets.numba.restructure_python import spelled_first
-from polylsp.transforms import TRANSFORMS
+from polylsp.transforms import MODULES, transformed
 from polylsp.transforms.composing import limited
-from polylsp.transforms.restructure import restructured
+
+# --------------------------------------------------------------------------------------------------
+# Modules of actions, which are loaded when the action is requested.
+# --------------------------------------------------------------------------------------------------
+
+
+def _of_directive(action: ActionName) -> Edit:
+    match action:
+        case "openacc":
+            from polylsp.targets.directives.openacc import edit
+        case "openmp-target":
+            from polylsp.targets.directives.openmp_target import edit
+        case _:
+            from polylsp.targets.directives.openmp import edit
+    return edit
+
+
+def _of_kernels(action: ActionName) -> Edit:
+    if action == "pycuda":
+        from polylsp.targets.gpu.pycuda import edit
+    else:
+        from polylsp.targets.gpu.cuda import edit
+    return edit
+
 
 # --------------------------------------------------------------------------------------------------
 # Edit for the action that a person chose.
 # --------------------------------------------------------------------------------------------------
-
-
-DIRECTIVES: dict[str, Edit] = {
-    "openmp": openmp.edit,
-    "openacc": openacc.edit,
-    "openmp-target": openmp_target.edit,
-}
-IN_PYTHON: dict[str, Callable[[Subject, int], Answer]] = {
-    "copy": restructure_python.copy_edit,
-    "slices": numpy_slices.edit,
-}
-KERNELS: dict[str, Edit] = {"cuda": cuda.edit, "pycuda": pycuda.edit}
 
 
 def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answer:
@@ -66,11 +69,11 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
     if ask.action != "openmp":
         subject, again = subject.strict, _strictly(again)
     if ask.ordinal == 0 and ask.action in WHOLE_FUNCTION:
-        return DIRECTIVES[ask.action](subject, 0, settings)
-    if ask.action in KERNELS and subject.language == PYTHON.name and ask.ordinal == 0:
-        return spelled_first(subject, 0, settings, pycuda.edit, again)
-    if ask.ordinal == 0 and ask.action in KERNELS:
-        together = KERNELS[ask.action](subject, 0, settings)
+        return _of_directive(ask.action)(subject, 0, settings)
+    if ask.ordinal == 0 and ask.action == "pycuda":
+        return _in_python(subject, ask, settings, again)
+    if ask.ordinal == 0 and ask.action in KERNEL_TARGETS:
+        together = _of_kernels(ask.action)(subject, 0, settings)
         alone = isinstance(together, Declined) and together.unsized
         return _one_by_one(subject, ask, settings, again, together) if alone else together
     if all(each.ordinal != ask.ordinal for each in subject.facts.loops):
@@ -80,26 +83,46 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
             what = "`prange`" if ask.action == "numba" else "A directive"
             return Declined(f"{what} runs this loop in parallel already.")
         if ask.action == "numba":
-            return restructure_python.edit(subject, ask.ordinal, again)
-        edit = DIRECTIVES[ask.action]
+            return _in_python(subject, ask, settings, again)
+        edit = _of_directive(ask.action)
         if ask.action in DEVICE_TARGETS:
             edit = _prepared(edit, again)
         counted = _counting(edit, again)
         return rewritten_first(subject, ask.ordinal, settings, counted, again)
-    if ask.action in KERNELS and subject.language == PYTHON.name:
-        return spelled_first(subject, ask.ordinal, settings, pycuda.edit, again)
-    if ask.action in KERNELS:
-        edit = _counting(_measuring(KERNELS[ask.action], again), again)
+    if ask.action == "pycuda":
+        return _in_python(subject, ask, settings, again)
+    if ask.action in KERNEL_TARGETS:
+        edit = _counting(_measuring(_of_kernels(ask.action), again), again)
         return edit(subject, ask.ordinal, settings)
     if ask.action == "restructure":
+        from polylsp.transforms.restructure import restructured
+
         return hints_aside(subject, 0, lambda one: restructured(one, settings, again), again)
-    if subject.language == PYTHON.name and ask.action in IN_PYTHON:
-        edit = IN_PYTHON[ask.action]
-        return limited(settings, lambda: edit(subject, ask.ordinal))
-    if ask.action in TRANSFORMS:
-        transform = TRANSFORMS[ask.action]
-        return hints_aside(subject, ask.ordinal, lambda one: transform(one, ask.ordinal, settings), again)
+    if ask.action == "slices" or (ask.action == "copy" and subject.language == PYTHON.name):
+        return limited(settings, lambda: _in_python(subject, ask, settings, again))
+    if ask.action in MODULES:
+        name = ask.action
+        return hints_aside(
+            subject, ask.ordinal, lambda one: transformed(name, one, ask.ordinal, settings), again
+        )
     return Declined(f"`{ask.action}` is not known here.")
+
+
+def _in_python(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answer:
+    """The edit of an action that is for Python, or is another one there."""
+    from polylsp.targets import numpy_slices
+    from polylsp.targets.numba import restructure_python
+
+    match ask.action:
+        case "slices":
+            return numpy_slices.edit(subject, ask.ordinal)
+        case "copy":
+            return restructure_python.copy_edit(subject, ask.ordinal)
+        case "numba":
+            return restructure_python.edit(subject, ask.ordinal, again)
+        case _:
+            edit = _of_kernels(ask.action)
+            return restructure_python.spelled_first(subject, ask.ordinal, settings, edit, again)
 
 
 def _one_by_one(subject: Subject, ask: Ask, settings: Settings, again: Again, declined: Answer) -> Answer:
@@ -140,16 +163,23 @@ def _strictly(again: Again) -> Again:
 
 def _measuring(edit: Edit, again: Again) -> Edit:
     """An edit that finds out the sizes of arrays first where it needs them."""
+    from polylsp.targets.gpu.inspector import sized_first
+
     return lambda subject, ordinal, settings: sized_first(subject, ordinal, settings, edit, again)
 
 
 def _counting(edit: Edit, again: Again) -> Edit:
     """An edit that gives loops counters of their own first where it needs them."""
+    from polylsp.targets.gpu.preparation import counted_first
+
     return lambda subject, ordinal, settings: counted_first(subject, ordinal, settings, edit, again)
 
 
 def _prepared(edit: Edit, again: Again) -> Edit:
     """An edit with directives of a device, which has pointers of structures in local variables."""
+    from polylsp.targets.gpu.members import with_led_pointers
+    from polylsp.targets.gpu.preparation import hoisted_first
+
     measuring = _measuring(
         lambda one, ordinal, settings: edit(with_led_pointers(one), ordinal, settings), again
     )
@@ -158,7 +188,7 @@ def _prepared(edit: Edit, again: Again) -> Edit:
 
 def _is_for(action: ActionName, language: str) -> bool:
     """True if an action applies to loops of a language."""
-    if action in KERNELS:
+    if action in KERNEL_TARGETS:
         return KERNELS_OF[language] == action
     if action in TARGETS:
         return action in TARGETS_OF[language]
@@ -183,7 +213,7 @@ _INSTEAD: dict[str, tuple[tuple[ActionName, str], ...]] = {
 
 def asked(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answer:
     """The edit that an action makes of a loop, or why there is none."""
-    if ask.action not in KERNELS:
+    if ask.action not in KERNEL_TARGETS:
         return answer(subject, ask, settings, again)
     operations = _PATIENCE * settings.max_operations
     found = budgeted(operations, lambda: answer(subject, ask, settings, again))

@@ -25,7 +25,6 @@ from polylsp.schedule.chain import Chain, chain_around, chain_inside, is_homonym
 from polylsp.schedule.statement_leaves import counter, leaves_of, varies
 from polylsp.targets.directives import openmp
 from polylsp.transforms import (
-    TRANSFORMS,
     block,
     distribute,
     expand,
@@ -34,6 +33,7 @@ from polylsp.transforms import (
     skew,
     splitting,
     time_tile,
+    transformed,
 )
 from polylsp.transforms.composing import (
     State,
@@ -445,7 +445,7 @@ def _adds(loop: LoopFacts) -> bool:
 
 def _jammed(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     """Iterations that run together, where the vector unit takes part in it."""
-    answer = TRANSFORMS["unroll-and-jam"](subject, ordinal, settings)
+    answer = transformed("unroll-and-jam", subject, ordinal, settings)
     if isinstance(answer, Edited) and not any("omp simd" in each.text for each in answer.replacements):
         return Declined("The vector unit could not run these iterations together.")
     return answer
@@ -467,7 +467,7 @@ def _last(state: State) -> Edited:
         if isinstance(answer, Declined):
             answer = _jammed(state.subject, loop.ordinal, state.settings)
         if isinstance(answer, Declined):
-            name, answer = "simd", TRANSFORMS["simd"](state.subject, loop.ordinal, state.settings)
+            name, answer = "simd", transformed("simd", state.subject, loop.ordinal, state.settings)
         if isinstance(answer, Edited):
             made.append(answer)
             parts[name] = None

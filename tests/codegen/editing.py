@@ -9,7 +9,7 @@ from polylsp.core.settings import Settings
 from polylsp.engine.queries import analyse, edit
 from polylsp.model.action import WHOLE_FUNCTION, ActionName, Ask, Declined, Target, applied
 from polylsp.model.facts import FunctionFacts
-from polylsp.transforms import TRANSFORMS
+from polylsp.transforms import MODULES as TRANSFORMS
 
 EAGER = Settings(parallel_threshold=0, offload_threshold=0)
 """However small the loops of a sample are, they run in parallel."""

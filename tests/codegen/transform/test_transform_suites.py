@@ -16,7 +16,7 @@ from polylsp.engine.queries import analyse, edit
 from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Answer, Ask, Edited, applied
 from polylsp.model.facts import FileReport, PlacedFunction
-from polylsp.transforms import TRANSFORMS
+from polylsp.transforms import MODULES as TRANSFORMS
 
 from .edited import WARNINGS
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from polylsp.core.settings import Settings
 from polylsp.model.action import Declined, Edited, applied
-from polylsp.transforms import TRANSFORMS
+from polylsp.transforms import MODULES as TRANSFORMS
 from tests.codegen.drawn_programs import Drawn, mixed, of_oracle, whole
 from tests.codegen.drawn_sums import sums
 from tests.codegen.random_nests import GIVEN
