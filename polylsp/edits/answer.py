@@ -37,22 +37,17 @@ from polylsp.transforms.composing import limited
 # --------------------------------------------------------------------------------------------------
 
 
-def _of_directive(action: ActionName) -> Edit:
+def _edit_of(action: ActionName) -> Edit:
+    """Directives or CUDA kernels of a loop."""
     match action:
+        case "cuda":
+            from polylsp.targets.gpu.cuda import edit
         case "openacc":
             from polylsp.targets.directives.openacc import edit
         case "openmp-target":
             from polylsp.targets.directives.openmp_target import edit
         case _:
             from polylsp.targets.directives.openmp import edit
-    return edit
-
-
-def _of_kernels(action: ActionName) -> Edit:
-    if action == "pycuda":
-        from polylsp.targets.gpu.pycuda import edit
-    else:
-        from polylsp.targets.gpu.cuda import edit
     return edit
 
 
@@ -69,11 +64,11 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
     if ask.action != "openmp":
         subject, again = subject.strict, _strictly(again)
     if ask.ordinal == 0 and ask.action in WHOLE_FUNCTION:
-        return _of_directive(ask.action)(subject, 0, settings)
+        return _edit_of(ask.action)(subject, 0, settings)
     if ask.ordinal == 0 and ask.action == "pycuda":
         return _in_python(subject, ask, settings, again)
     if ask.ordinal == 0 and ask.action in KERNEL_TARGETS:
-        together = _of_kernels(ask.action)(subject, 0, settings)
+        together = _edit_of(ask.action)(subject, 0, settings)
         alone = isinstance(together, Declined) and together.unsized
         return _one_by_one(subject, ask, settings, again, together) if alone else together
     if all(each.ordinal != ask.ordinal for each in subject.facts.loops):
@@ -84,7 +79,7 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
             return Declined(f"{what} runs this loop in parallel already.")
         if ask.action == "numba":
             return _in_python(subject, ask, settings, again)
-        edit = _of_directive(ask.action)
+        edit = _edit_of(ask.action)
         if ask.action in DEVICE_TARGETS:
             edit = _prepared(edit, again)
         counted = _counting(edit, again)
@@ -92,7 +87,7 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
     if ask.action == "pycuda":
         return _in_python(subject, ask, settings, again)
     if ask.action in KERNEL_TARGETS:
-        edit = _counting(_measuring(_of_kernels(ask.action), again), again)
+        edit = _counting(_measuring(_edit_of(ask.action), again), again)
         return edit(subject, ask.ordinal, settings)
     if ask.action == "restructure":
         from polylsp.transforms.restructure import restructured
@@ -121,8 +116,9 @@ def _in_python(subject: Subject, ask: Ask, settings: Settings, again: Again) -> 
         case "numba":
             return restructure_python.edit(subject, ask.ordinal, again)
         case _:
-            edit = _of_kernels(ask.action)
-            return restructure_python.spelled_first(subject, ask.ordinal, settings, edit, again)
+            from polylsp.targets.gpu import pycuda
+
+            return restructure_python.spelled_first(subject, ask.ordinal, settings, pycuda.edit, again)
 
 
 def _one_by_one(subject: Subject, ask: Ask, settings: Settings, again: Again, declined: Answer) -> Answer:
