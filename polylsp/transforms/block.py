@@ -30,7 +30,7 @@ from polylsp.schedule.chain import (
     unstable,
 )
 from polylsp.schedule.loop_headers import Iterations, counters, formula, iterations
-from polylsp.schedule.statement_leaves import Leaf, Leaves, backward, leaves_of, listed, varies, violated
+from polylsp.schedule.statement_leaves import Leaf, Leaves, is_permutable, leaves_of, listed, varies, violated
 
 _WIDE, _NARROW = 256, 64
 """Tile sizes of the loop that the vector unit runs, and of the others: the elements of three arrays in one
@@ -66,16 +66,15 @@ def planned(subject: Subject, chain: Chain) -> Plan | Declined:
         if isinstance(found, Declined):
             refused = found
             continue
-        plan = _plan(subject, part, found)
+        plan = _plan(part, found)
         if plan is not None:
             return plan
     return refused
 
 
-def _plan(subject: Subject, part: Chain, found: Leaves) -> Plan | None:
+def _plan(part: Chain, found: Leaves) -> Plan | None:
     depths = range(len(part.ordinals))
-    names = ", ".join(f"i{k}" for k in depths)
-    if any(backward(found, [isl.Map(f"{{ [{names}] -> [i{k}] }}")], 0) is not None for k in depths):
+    if not is_permutable(found):
         return None
     free = frozenset(k for k in depths if varies(found, k) is None)
     if not free:

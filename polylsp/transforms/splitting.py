@@ -17,7 +17,7 @@ from polylsp.analysis.dependence.privatisation import covered_in_iteration
 from polylsp.core.settings import Settings
 from polylsp.core.text import Span, newline
 from polylsp.emit.c_expressions import Linear, added, sum_text
-from polylsp.emit.c_syntax import LoopText, declaration_of, is_named_outside, removed
+from polylsp.emit.c_syntax import declaration_of, is_named_outside, removed
 from polylsp.emit.c_text import Made, kept, replaced, style_of
 from polylsp.emit.subject import Subject
 from polylsp.ir.effects import effects, loops_in, places_in, walk
@@ -438,7 +438,7 @@ def _expanded(subject: Subject, one: Scratch, row: int, columns: int) -> Answer:
     edits.insert(0, Replacement(Span(start, start), f"{one.type} {copies}[{axis.size}][{columns}];{between}"))
     declaration = declaration_of(subject, variable)
     if one.lasting:
-        lines = _left(subject, one, axis, copies, text)
+        lines = _left(subject, one, axis, copies)
         edits.append(Replacement(Span(end, end), "".join(between + line for line in lines)))
     elif declaration is not None and not is_named_outside(subject, declaration, name, text.span):
         edits.append(removed(subject, [declaration]))
@@ -446,7 +446,7 @@ def _expanded(subject: Subject, one: Scratch, row: int, columns: int) -> Answer:
     return Edited(tuple(edits), (), (f"Gives each of {axis.size} rows a copy of `{name}`.",))
 
 
-def _left(subject: Subject, one: Scratch, axis: Axis, copies: str, text: LoopText) -> tuple[str, ...]:
+def _left(subject: Subject, one: Scratch, axis: Axis, copies: str) -> tuple[str, ...]:
     """Lines that store the row that the last iteration leaves."""
     *outer, rows = one.bounds
     last = [f"{each.name} == {sum_text(added(each.lasts[0], {'': 1}, -1))}" for each in outer]

@@ -80,13 +80,11 @@ def _slopes(found: Leaves) -> Slopes | LeafDependence:
     """Factors, for each loop, of the counters around it in its skewed counter, so that no dependence makes
     the sum smaller; or a dependence that prevents it."""
     (leaf,) = found.leaves
-    inside = ", ".join(f"i{k}" for k in range(len(leaf.loops)))
     chosen: list[tuple[int, ...]] = []
     for depth in range(len(leaf.loops)):
         broken: LeafDependence | None = None
         for slopes in sorted(product(range(_STEEPEST + 1), repeat=depth), key=lambda one: (sum(one), one)):
-            side = " + ".join((f"i{depth}", *(f"{slope} i{k}" for k, slope in enumerate(slopes))))
-            broken = backward(found, [isl.Map(f"{{ [{inside}] -> [{side}] }}")], 0)
+            broken = backward(found, depth, slopes)
             if broken is None:
                 chosen.append(slopes)
                 break

@@ -20,7 +20,7 @@ from polylsp.targets.gpu.compute import Frame, Held, instance, without
 from polylsp.targets.gpu.cuda_expressions import Unwritable, element_text
 from polylsp.targets.gpu.cuda_statements import INDENT, braced, expression, scanned
 from polylsp.targets.gpu.emission_context import Setting
-from polylsp.targets.gpu.mapping import Launch, as_parameters, atoms, ends_of, fixed, onto
+from polylsp.targets.gpu.mapping import Launch, as_parameters, ends_of, fixed, host_atoms, onto
 from polylsp.targets.gpu.shared_memory import MOST, Crew, Rounds, Tile, rounds
 from polylsp.targets.gpu.sum_kernels import Lanes, Split, Sum, Total
 
@@ -110,7 +110,7 @@ def _when(frame: Frame, tile: Tile, known: isl.Set) -> str:
     return frame.when(as_parameters(tile.hull, own), at, dict(zip(own, names, strict=True)))
 
 
-def holds_all(frame: Frame, tile: Tile, known: isl.Set) -> isl.Set:
+def holds_all(tile: Tile, known: isl.Set) -> isl.Set:
     """Condition that all elements of a tile exist: a set of parameters common to all threads of a block."""
     at = known.intersect(_box(tile).params())
     return known.subtract(without(at.subtract(as_parameters(tile.hull, _names(tile))), _names(tile)))
@@ -184,7 +184,7 @@ def target_of(setting: Setting, launch: Launch, summed: Sum, counters: Sequence[
     found = subscripts_at(summed.element, [f"__h{k}" for k in range(len(counters))])
     if found is None:
         raise Unwritable(f"An element of `{buffer.name}` cannot be written down.")
-    shown = texts(found, launch.context, {**setting.parameters, **atoms("__h", counters)})
+    shown = texts(found, launch.context, {**setting.parameters, **host_atoms(counters)})
     first = shown[0] if shown[0].isalnum() or len(shown) == 1 else f"({shown[0]})"
     extents = setting.words.extents[buffer.variable.name]
     number = element_text("", extents, [first, *shown[1:]])[1:-1]

@@ -121,9 +121,7 @@ def _reordered(node: isl.ScheduleNode, order: Sequence[int]) -> isl.UnionMap:
     """The order below a node, with the members of its band in another one."""
     whole = node.get_subtree_schedule_union_map()
     count = _length(whole)
-    names = [f"d{k}" for k in range(count)]
-    moved = [names[k] for k in order] + names[len(order) :]
-    return whole.apply_range(isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(moved)}] }}").to_union_map())
+    return whole.apply_range(onto([*order, *range(len(order), count)], count).to_union_map())
 
 
 def _wavefront(node: isl.ScheduleNode, date: Date) -> Found:
@@ -176,10 +174,7 @@ def host_date(kernel: Kernel, length: int) -> isl.UnionMap:
 
 def _together(kernel: Kernel, order: isl.UnionMap) -> isl.UnionMap:
     """Pairs of instances that one thread runs in this order."""
-    names = [f"d{k}" for k in range(_length(order))]
-    coordinates = ", ".join(names[: kernel.parallel])
-    project = isl.Map(f"{{ [{', '.join(names)}] -> [{coordinates}] }}").to_union_map()
-    thread = order.apply_range(project)
+    thread = order.apply_range(onto(range(kernel.parallel), _length(order)).to_union_map())
     return thread.apply_range(thread.reverse()).intersect(order.lex_lt_union_map(order))
 
 
@@ -247,6 +242,13 @@ def onto(dimensions: Sequence[int], length: int) -> isl.Map:
     return isl.Map(f"{{ [{points}] -> [{', '.join(f'd{k}' for k in dimensions)}] }}")
 
 
+def further(length: int, dimension: int, by: int) -> isl.Map:
+    """Points to those that are a number of steps further along a dimension."""
+    names = [f"d{k}" for k in range(length)]
+    moved = [f"{name} + ({by})" if k == dimension else name for k, name in enumerate(names)]
+    return isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(moved)}] }}")
+
+
 def as_parameters(values: isl.Set, names: Sequence[str]) -> isl.Set:
     """A set with all its dimensions turned into parameters of these names."""
     at = values.dim(_PARAM)
@@ -256,9 +258,9 @@ def as_parameters(values: isl.Set, names: Sequence[str]) -> isl.Set:
     return moved.params()
 
 
-def atoms(prefix: str, names: Sequence[str]) -> dict[str, str]:
-    """Texts for numbered parameters."""
-    return {f"{prefix}{number}": name for number, name in enumerate(names)}
+def host_atoms(counters: Sequence[str]) -> dict[str, str]:
+    """Texts of the counters of the host, which are parameters."""
+    return {f"__h{number}": name for number, name in enumerate(counters)}
 
 
 def maps_of(order: isl.UnionMap) -> Iterator[isl.Map]:
@@ -416,9 +418,7 @@ def is_same(seen: isl.Map, dimension: int) -> bool:
 
 
 def _goes(seen: isl.Map, dimension: int, by: int) -> bool:
-    names = [f"d{k}" for k in range(seen.dim(isl.dim_type.in_))]
-    moved = [f"{n} + 1" if k == dimension else n for k, n in enumerate(names)]
-    neighbour = isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(moved)}] }}")
+    neighbour = further(seen.dim(isl.dim_type.in_), dimension, 1)
     elements = [f"a{k}" for k in range(seen.dim(_AXES_OUT))]
     after = [*elements[:-1], *(f"{last} + {by}" for last in elements[-1:])]
     array = seen.get_tuple_name(_AXES_OUT)
