@@ -138,8 +138,8 @@ def carried_at(found: Leaves, dates: Sequence[isl.Map], depth: int) -> LeafDepen
 
 
 def backward(found: Leaves, depth: int, slopes: Sequence[int] = ()) -> LeafDependence | None:
-    """A dependence that runs backward along a counter, plus multiples (`slopes`) of the counters around it, of
-    the loops around a single leaf. If no counter has one, the loops are permutable (Wolf and Lam 1991)."""
+    """A dependence that runs backward along a counter, plus multiples (`slopes`) of the counters around it;
+    there is a single leaf. If no counter has one, the loops are permutable (Wolf and Lam 1991)."""
     (leaf,) = found.leaves
     names = ", ".join(f"i{k}" for k in range(len(leaf.loops)))
     value = " + ".join((f"i{depth}", *(f"{slope} i{k}" for k, slope in enumerate(slopes))))

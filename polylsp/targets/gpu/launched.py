@@ -87,7 +87,7 @@ def _is_regular(points: isl.Set, axes: Sequence[int], loop: int, side: int) -> b
     around = sorted({*axes, side, *range(min(axes), loop)} - {loop})
     values = onto(around, length).intersect_domain(points).reverse().apply_range(onto([loop], length))
     counts = isl.Map.from_pw_aff(values.dim_max(0).sub(values.dim_min(0)))
-    beside = _neighbour(len(around), around.index(side)).apply_range(counts)
+    beside = further(len(around), around.index(side), 1).apply_range(counts)
     return beside.intersect_domain(counts.domain()).is_subset(counts)
 
 
