@@ -17,8 +17,7 @@ from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Answer, Ask, Edited, applied
 from polylsp.model.facts import FileReport, PlacedFunction
 from polylsp.transforms import MODULES as TRANSFORMS
-
-from .edited import WARNINGS
+from tests.codegen.transform.edited import WARNINGS
 
 SUITES = sorted(Path(__file__).parent.glob("*.md"))
 
