@@ -63,62 +63,68 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
         return Declined(f"`{ask.action}` is not for loops in {named(subject.language).title}.")
     if ask.action != "openmp":
         subject, again = subject.strict, _strictly(again)
-    if ask.ordinal == 0 and ask.action in WHOLE_FUNCTION:
-        return _edit_of(ask.action)(subject, 0, settings)
-    if ask.ordinal == 0 and ask.action == "pycuda":
-        return _in_python(subject, ask, settings, again)
-    if ask.ordinal == 0 and ask.action in KERNEL_TARGETS:
-        together = _edit_of(ask.action)(subject, 0, settings)
-        alone = isinstance(together, Declined) and together.unsized
-        return _one_by_one(subject, ask, settings, again, together) if alone else together
+    if ask.ordinal == 0 and ask.action in (*WHOLE_FUNCTION, *KERNEL_TARGETS):
+        return _of_function(subject, ask, settings, again)
     if all(each.ordinal != ask.ordinal for each in subject.facts.loops):
         return Declined(f"`{ask.function}` has no such loop any more.")
-    if ask.action in TARGETS:
-        if any(is_governed(subject.facts, r.ordinal) for r in parallel_roots(subject.facts, ask.ordinal)):
-            what = "`prange`" if ask.action == "numba" else "A directive"
-            return Declined(f"{what} runs this loop in parallel already.")
-        if ask.action == "numba":
-            return _in_python(subject, ask, settings, again)
-        edit = _edit_of(ask.action)
-        if ask.action in DEVICE_TARGETS:
-            edit = _prepared(edit, again)
-        counted = _counting(edit, again)
-        return rewritten_first(subject, ask.ordinal, settings, counted, again)
-    if ask.action == "pycuda":
+    roots = parallel_roots(subject.facts, ask.ordinal) if ask.action in TARGETS else ()
+    if any(is_governed(subject.facts, root.ordinal) for root in roots):
+        what = "`prange`" if ask.action == "numba" else "A directive"
+        return Declined(f"{what} runs this loop in parallel already.")
+    if subject.language == PYTHON.name:
         return _in_python(subject, ask, settings, again)
-    if ask.action in KERNEL_TARGETS:
-        edit = _counting(_measuring(_edit_of(ask.action), again), again)
-        return edit(subject, ask.ordinal, settings)
-    if ask.action == "restructure":
-        from polylsp.transforms.restructure import restructured
+    return _in_c(subject, ask, settings, again)
 
-        return hints_aside(subject, 0, lambda one: restructured(one, settings, again), again)
-    if ask.action == "slices" or (ask.action == "copy" and subject.language == PYTHON.name):
-        return limited(settings, lambda: _in_python(subject, ask, settings, again))
-    if ask.action in MODULES:
-        name = ask.action
-        return hints_aside(
-            subject, ask.ordinal, lambda one: transformed(name, one, ask.ordinal, settings), again
-        )
-    return Declined(f"`{ask.action}` is not known here.")
+
+def _in_c(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answer:
+    """The edit of an action on a loop in C."""
+    match ask.action:
+        case "openmp" | "openacc" | "openmp-target" as name:
+            edit = _edit_of(name)
+            if name in DEVICE_TARGETS:
+                edit = _prepared(edit, again)
+            return rewritten_first(subject, ask.ordinal, settings, _counting(edit, again), again)
+        case "cuda":
+            edit = _counting(_measuring(_edit_of(ask.action), again), again)
+            return edit(subject, ask.ordinal, settings)
+        case "restructure":
+            from polylsp.transforms.restructure import restructured
+
+            return hints_aside(subject, 0, lambda one: restructured(one, settings, again), again)
+        case name if name in MODULES:
+            return hints_aside(
+                subject, ask.ordinal, lambda one: transformed(name, one, ask.ordinal, settings), again
+            )
+        case _:
+            return Declined(f"`{ask.action}` is not known here.")
 
 
 def _in_python(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answer:
-    """The edit of an action that is for Python, or is another one there."""
+    """The edit of an action on a loop in Python, or with `pycuda` on all of a function (0)."""
     from polylsp.targets import numpy_slices
     from polylsp.targets.numba import restructure_python
 
     match ask.action:
         case "slices":
-            return numpy_slices.edit(subject, ask.ordinal)
+            return limited(settings, lambda: numpy_slices.edit(subject, ask.ordinal))
         case "copy":
-            return restructure_python.copy_edit(subject, ask.ordinal)
+            return limited(settings, lambda: restructure_python.copy_edit(subject, ask.ordinal))
         case "numba":
             return restructure_python.edit(subject, ask.ordinal, again)
         case _:
             from polylsp.targets.gpu import pycuda
 
             return restructure_python.spelled_first(subject, ask.ordinal, settings, pycuda.edit, again)
+
+
+def _of_function(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answer:
+    """The edit of an action on all loops of a function."""
+    if subject.language == PYTHON.name:
+        return _in_python(subject, ask, settings, again)
+    together = _edit_of(ask.action)(subject, 0, settings)
+    if ask.action == "cuda" and isinstance(together, Declined) and together.unsized:
+        return _one_by_one(subject, ask, settings, again, together)
+    return together
 
 
 def _one_by_one(subject: Subject, ask: Ask, settings: Settings, again: Again, declined: Answer) -> Answer:
