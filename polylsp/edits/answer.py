@@ -6,7 +6,6 @@ takes too long.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from polylsp.core.language import PYTHON, named
@@ -14,6 +13,7 @@ from polylsp.core.settings import Settings
 from polylsp.emit.subject import Again, Subject
 from polylsp.model.action import (
     DEVICE_TARGETS,
+    KERNEL_TARGETS,
     KERNELS_OF,
     TARGETS,
     TARGETS_OF,
@@ -28,34 +28,32 @@ from polylsp.model.action import (
 )
 from polylsp.model.facts import is_governed, parallel_roots
 from polylsp.poly.budget import Exhausted, budgeted
-from polylsp.targets import numpy_slices
-from polylsp.targets.directives import openacc, openmp, openmp_target
 from polylsp.targets.directives.rewriting import Edit, differences, hints_aside, rewritten_first
-from polylsp.targets.gpu import cuda, pycuda
-from polylsp.targets.gpu.inspector import sized_first
-from polylsp.targets.gpu.members import with_led_pointers
-from polylsp.targets.gpu.preparation import counted_first, hoisted_first
-from polylsp.targets.numba import restructure_python
-from polylsp.targets.numba.restructure_python import spelled_first
-from polylsp.transforms import TRANSFORMS
+from polylsp.transforms import MODULES, transformed
 from polylsp.transforms.composing import limited
-from polylsp.transforms.restructure import restructured
+
+# --------------------------------------------------------------------------------------------------
+# Modules of actions, which are loaded when the action is requested.
+# --------------------------------------------------------------------------------------------------
+
+
+def _edit_of(action: ActionName) -> Edit:
+    """Directives or CUDA kernels of a loop."""
+    match action:
+        case "cuda":
+            from polylsp.targets.gpu.cuda import edit
+        case "openacc":
+            from polylsp.targets.directives.openacc import edit
+        case "openmp-target":
+            from polylsp.targets.directives.openmp_target import edit
+        case _:
+            from polylsp.targets.directives.openmp import edit
+    return edit
+
 
 # --------------------------------------------------------------------------------------------------
 # Edit for the action that a person chose.
 # --------------------------------------------------------------------------------------------------
-
-
-DIRECTIVES: dict[str, Edit] = {
-    "openmp": openmp.edit,
-    "openacc": openacc.edit,
-    "openmp-target": openmp_target.edit,
-}
-IN_PYTHON: dict[str, Callable[[Subject, int], Answer]] = {
-    "copy": restructure_python.copy_edit,
-    "slices": numpy_slices.edit,
-}
-KERNELS: dict[str, Edit] = {"cuda": cuda.edit, "pycuda": pycuda.edit}
 
 
 def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answer:
@@ -65,41 +63,68 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
         return Declined(f"`{ask.action}` is not for loops in {named(subject.language).title}.")
     if ask.action != "openmp":
         subject, again = subject.strict, _strictly(again)
-    if ask.ordinal == 0 and ask.action in WHOLE_FUNCTION:
-        return DIRECTIVES[ask.action](subject, 0, settings)
-    if ask.action in KERNELS and subject.language == PYTHON.name and ask.ordinal == 0:
-        return spelled_first(subject, 0, settings, pycuda.edit, again)
-    if ask.ordinal == 0 and ask.action in KERNELS:
-        together = KERNELS[ask.action](subject, 0, settings)
-        alone = isinstance(together, Declined) and together.unsized
-        return _one_by_one(subject, ask, settings, again, together) if alone else together
+    if ask.ordinal == 0 and ask.action in (*WHOLE_FUNCTION, *KERNEL_TARGETS):
+        return _of_function(subject, ask, settings, again)
     if all(each.ordinal != ask.ordinal for each in subject.facts.loops):
         return Declined(f"`{ask.function}` has no such loop any more.")
-    if ask.action in TARGETS:
-        if any(is_governed(subject.facts, r.ordinal) for r in parallel_roots(subject.facts, ask.ordinal)):
-            what = "`prange`" if ask.action == "numba" else "A directive"
-            return Declined(f"{what} runs this loop in parallel already.")
-        if ask.action == "numba":
+    roots = parallel_roots(subject.facts, ask.ordinal) if ask.action in TARGETS else ()
+    if any(is_governed(subject.facts, root.ordinal) for root in roots):
+        what = "`prange`" if ask.action == "numba" else "A directive"
+        return Declined(f"{what} runs this loop in parallel already.")
+    if subject.language == PYTHON.name:
+        return _in_python(subject, ask, settings, again)
+    return _in_c(subject, ask, settings, again)
+
+
+def _in_c(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answer:
+    """The edit of an action on a loop in C."""
+    match ask.action:
+        case "openmp" | "openacc" | "openmp-target" as name:
+            edit = _edit_of(name)
+            if name in DEVICE_TARGETS:
+                edit = _prepared(edit, again)
+            return rewritten_first(subject, ask.ordinal, settings, _counting(edit, again), again)
+        case "cuda":
+            edit = _counting(_measuring(_edit_of(ask.action), again), again)
+            return edit(subject, ask.ordinal, settings)
+        case "restructure":
+            from polylsp.transforms.restructure import restructured
+
+            return hints_aside(subject, 0, lambda one: restructured(one, settings, again), again)
+        case name if name in MODULES:
+            return hints_aside(
+                subject, ask.ordinal, lambda one: transformed(name, one, ask.ordinal, settings), again
+            )
+        case _:
+            return Declined(f"`{ask.action}` is not known here.")
+
+
+def _in_python(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answer:
+    """The edit of an action on a loop in Python, or with `pycuda` on all of a function (0)."""
+    from polylsp.targets import numpy_slices
+    from polylsp.targets.numba import restructure_python
+
+    match ask.action:
+        case "slices":
+            return limited(settings, lambda: numpy_slices.edit(subject, ask.ordinal))
+        case "copy":
+            return limited(settings, lambda: restructure_python.copy_edit(subject, ask.ordinal))
+        case "numba":
             return restructure_python.edit(subject, ask.ordinal, again)
-        edit = DIRECTIVES[ask.action]
-        if ask.action in DEVICE_TARGETS:
-            edit = _prepared(edit, again)
-        counted = _counting(edit, again)
-        return rewritten_first(subject, ask.ordinal, settings, counted, again)
-    if ask.action in KERNELS and subject.language == PYTHON.name:
-        return spelled_first(subject, ask.ordinal, settings, pycuda.edit, again)
-    if ask.action in KERNELS:
-        edit = _counting(_measuring(KERNELS[ask.action], again), again)
-        return edit(subject, ask.ordinal, settings)
-    if ask.action == "restructure":
-        return hints_aside(subject, 0, lambda one: restructured(one, settings, again), again)
-    if subject.language == PYTHON.name and ask.action in IN_PYTHON:
-        edit = IN_PYTHON[ask.action]
-        return limited(settings, lambda: edit(subject, ask.ordinal))
-    if ask.action in TRANSFORMS:
-        transform = TRANSFORMS[ask.action]
-        return hints_aside(subject, ask.ordinal, lambda one: transform(one, ask.ordinal, settings), again)
-    return Declined(f"`{ask.action}` is not known here.")
+        case _:
+            from polylsp.targets.gpu import pycuda
+
+            return restructure_python.spelled_first(subject, ask.ordinal, settings, pycuda.edit, again)
+
+
+def _of_function(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answer:
+    """The edit of an action on all loops of a function."""
+    if subject.language == PYTHON.name:
+        return _in_python(subject, ask, settings, again)
+    together = _edit_of(ask.action)(subject, 0, settings)
+    if ask.action == "cuda" and isinstance(together, Declined) and together.unsized:
+        return _one_by_one(subject, ask, settings, again, together)
+    return together
 
 
 def _one_by_one(subject: Subject, ask: Ask, settings: Settings, again: Again, declined: Answer) -> Answer:
@@ -140,16 +165,23 @@ def _strictly(again: Again) -> Again:
 
 def _measuring(edit: Edit, again: Again) -> Edit:
     """An edit that finds out the sizes of arrays first where it needs them."""
+    from polylsp.targets.gpu.inspector import sized_first
+
     return lambda subject, ordinal, settings: sized_first(subject, ordinal, settings, edit, again)
 
 
 def _counting(edit: Edit, again: Again) -> Edit:
     """An edit that gives loops counters of their own first where it needs them."""
+    from polylsp.targets.gpu.preparation import counted_first
+
     return lambda subject, ordinal, settings: counted_first(subject, ordinal, settings, edit, again)
 
 
 def _prepared(edit: Edit, again: Again) -> Edit:
     """An edit with directives of a device, which has pointers of structures in local variables."""
+    from polylsp.targets.gpu.members import with_led_pointers
+    from polylsp.targets.gpu.preparation import hoisted_first
+
     measuring = _measuring(
         lambda one, ordinal, settings: edit(with_led_pointers(one), ordinal, settings), again
     )
@@ -158,7 +190,7 @@ def _prepared(edit: Edit, again: Again) -> Edit:
 
 def _is_for(action: ActionName, language: str) -> bool:
     """True if an action applies to loops of a language."""
-    if action in KERNELS:
+    if action in KERNEL_TARGETS:
         return KERNELS_OF[language] == action
     if action in TARGETS:
         return action in TARGETS_OF[language]
@@ -183,7 +215,7 @@ _INSTEAD: dict[str, tuple[tuple[ActionName, str], ...]] = {
 
 def asked(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answer:
     """The edit that an action makes of a loop, or why there is none."""
-    if ask.action not in KERNELS:
+    if ask.action not in KERNEL_TARGETS:
         return answer(subject, ask, settings, again)
     operations = _PATIENCE * settings.max_operations
     found = budgeted(operations, lambda: answer(subject, ask, settings, again))

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
+from polylsp.emit.affine_bounds import ShadowedError, in_turn, syntax_tree
 from polylsp.emit.c_expressions import condition_text, text_of
 from polylsp.emit.c_syntax import Braces
 from polylsp.emit.c_text import Kept, Made, Piece, Written
-from polylsp.emit.isl_loops import ShadowedError, in_turn, syntax_tree
 from polylsp.model.action import Declined
 
 

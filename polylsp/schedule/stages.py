@@ -232,16 +232,16 @@ def _placed(place: int | None) -> isl.Map:
 
 
 def _near(apart: isl.Set, up: bool) -> int | None:
-    found = limit(apart, 1, up)
+    found = limit(apart, up)
     return found if found is not None and abs(found) <= _FAR else None
 
 
-def limit(values: isl.Set, dimension: int, up: bool) -> int | None:
-    """The largest (`up`) or smallest value of a dimension, if it is a number."""
+def limit(values: isl.Set, up: bool) -> int | None:
+    """The largest (`up`) or smallest value of the second dimension, if it is a number."""
     bounded = values.dim_has_any_upper_bound if up else values.dim_has_any_lower_bound
-    if not bounded(isl.dim_type.set, dimension):
+    if not bounded(isl.dim_type.set, 1):
         return None
-    value = values.dim_max_val(dimension) if up else values.dim_min_val(dimension)
+    value = values.dim_max_val(1) if up else values.dim_min_val(1)
     return value.to_python() if value.is_int() else None
 
 
@@ -339,9 +339,9 @@ def _place(loop: TimeLoop, found: Leaves, number: int) -> int | Declined:
     touched: list[int | None] = []
     for each in found.dependences:
         if each.source == number and loop.stages[each.sink].along:
-            touched.append(limit(each.pairs.range(), 1, up=False))
+            touched.append(limit(each.pairs.range(), up=False))
         if each.sink == number and loop.stages[each.source].along:
-            touched.append(limit(each.pairs.domain(), 1, up=False))
+            touched.append(limit(each.pairs.domain(), up=False))
     known = [place for place in touched if place in _BORDER]
     if not touched or len(known) < len(touched):
         line = found.subject.text.count("\n", 0, loop.stages[number].part.core.start) + 1

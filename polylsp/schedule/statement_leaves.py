@@ -138,13 +138,23 @@ def carried_at(found: Leaves, dates: Sequence[isl.Map], depth: int) -> LeafDepen
     return None
 
 
-def backward(found: Leaves, dates: Sequence[isl.Map], depth: int) -> LeafDependence | None:
-    """A dependence that runs against one dimension of an order; if there is none in any, the dimensions
-    are permutable (Wolf and Lam 1991)."""
+def backward(found: Leaves, depth: int, slopes: Sequence[int] = ()) -> LeafDependence | None:
+    """A dependence that runs backward along a counter, plus multiples (`slopes`) of the counters around it;
+    there is a single leaf. If no counter has one, the loops are permutable (Wolf and Lam 1991)."""
+    (leaf,) = found.leaves
+    names = ", ".join(f"i{k}" for k in range(len(leaf.loops)))
+    value = " + ".join((f"i{depth}", *(f"{slope} i{k}" for k, slope in enumerate(slopes))))
+    dates = [isl.Map(f"{{ [{names}] -> [{value}] }}")]
     for each in found.dependences:
-        if not _moved(each, dates).order_gt(_IN, depth, _OUT, depth).is_empty():
+        if not _moved(each, dates).order_gt(_IN, 0, _OUT, 0).is_empty():
             return each
     return None
+
+
+def is_permutable(found: Leaves) -> bool:
+    """True if loops around a single leaf can be tiled, in any order."""
+    (leaf,) = found.leaves
+    return all(backward(found, depth) is None for depth in range(len(leaf.loops)))
 
 
 def varies(found: Leaves, depth: int) -> LeafDependence | None:
@@ -229,7 +239,7 @@ def scalar_dependences(
         if isinstance(variable.type, (Integer, Pointer)) and not _stays(
             subject, variable, homes, leaves, alive
         ):
-            found += _orders(subject, scop, leaves, own)
+            found += _orders(scop, leaves, own)
     return tuple(found)
 
 
@@ -285,9 +295,7 @@ def _inside(subject: Subject, statements: tuple[Statement, ...], span: Span) -> 
     return tuple(found)
 
 
-def _orders(
-    subject: Subject, scop: Scop, leaves: Sequence[Leaf], mentions: list[_Mention]
-) -> Iterator[LeafDependence]:
+def _orders(scop: Scop, leaves: Sequence[Leaf], mentions: list[_Mention]) -> Iterator[LeafDependence]:
     """All instances of leaves that name a variable, one of them setting it, in the order of the source."""
     for first in mentions:
         for second in mentions:

@@ -3,56 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 
 from polylsp.core.settings import Settings
 from polylsp.emit.subject import Subject
 from polylsp.model.action import Answer, TransformName
-from polylsp.transforms import (
-    accumulate,
-    array_copy,
-    distribute,
-    expand,
-    fuse,
-    interchange,
-    jam,
-    overlap,
-    privatize,
-    restrict,
-    simd,
-    skew,
-    substitute,
-    tile,
-    time_tile,
-)
 from polylsp.transforms.composing import limited
 
 Edit = Callable[[Subject, int, Settings], Answer]
 
-
-def _limited(edit: Edit) -> Edit:
-    """The edit, given up where isl would take too long."""
-
-    def work(subject: Subject, ordinal: int, settings: Settings) -> Answer:
-        return limited(settings, lambda: edit(subject, ordinal, settings))
-
-    return work
-
-
-TRANSFORMS: dict[TransformName, Edit] = {
-    "interchange": _limited(interchange.edit),
-    "distribute": _limited(distribute.edit),
-    "skew": _limited(skew.edit),
-    "fuse": _limited(fuse.edit),
-    "tile": _limited(tile.edit),
-    "time-tile": _limited(time_tile.edit),
-    "unroll-and-jam": _limited(jam.edit),
-    "simd": _limited(simd.edit),
-    "privatize": _limited(privatize.edit),
-    "expand": _limited(expand.edit),
-    "restrict": _limited(restrict.edit),
-    "overlap-check": _limited(overlap.edit),
-    "rewrite-reduction": _limited(accumulate.edit),
-    "substitute-induction": _limited(substitute.edit),
-    "copy": _limited(array_copy.edit),
+MODULES: dict[TransformName, str] = {
+    "interchange": "interchange",
+    "distribute": "distribute",
+    "skew": "skew",
+    "fuse": "fuse",
+    "tile": "tile",
+    "time-tile": "time_tile",
+    "unroll-and-jam": "jam",
+    "simd": "simd",
+    "privatize": "privatize",
+    "expand": "expand",
+    "restrict": "restrict",
+    "overlap-check": "overlap",
+    "rewrite-reduction": "accumulate",
+    "substitute-induction": "substitute",
+    "copy": "array_copy",
 }
-"""The module of each transform: the edit it makes of a loop (ordinal), or why there is none."""
+"""The module of each transform, loaded when the transform is requested: its `edit` is the edit of a loop
+(ordinal), or why there is none."""
+
+
+def transformed(name: TransformName, subject: Subject, ordinal: int, settings: Settings) -> Answer:
+    """The edit of a transform, given up where isl would take too long."""
+    edit: Edit = import_module(f"polylsp.transforms.{MODULES[name]}").edit
+    return limited(settings, lambda: edit(subject, ordinal, settings))

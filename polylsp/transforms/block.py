@@ -1,22 +1,36 @@
-"""Blocking: tiles of permutable loops in the order that lets whole tiles run in parallel, and their points in
-the order that walks through memory in the smallest steps (Wolf, Lam 1991; McKinley, Carr, Tseng 1996)."""
+"""Blocking: tiles of permutable loops, and blocks of an elimination.
+
+Tiles come in the order that lets whole tiles run in parallel, and their points in the order that walks
+through memory in the smallest steps (Wolf, Lam 1991; McKinley, Carr, Tseng 1996).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import permutations
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations, product
 
 import islpy as isl
 
 from polylsp.core.settings import Settings
 from polylsp.emit.c_loops import Counter, Scan, scanned
-from polylsp.emit.c_text import replaced, style_of
+from polylsp.emit.c_loops import Leaf as Scanned
+from polylsp.emit.c_syntax import Part
+from polylsp.emit.c_text import Kept, kept, replaced, style_of
 from polylsp.emit.subject import Subject
 from polylsp.model.action import Answer, Declined, Edited
-from polylsp.schedule.chain import Chain, fresh_name, type_words, unstable
-from polylsp.schedule.locality import cost, loop_costs
+from polylsp.schedule.chain import (
+    Chain,
+    cost,
+    fresh_name,
+    is_directed,
+    loop_costs,
+    opened,
+    type_words,
+    unstable,
+)
 from polylsp.schedule.loop_headers import Iterations, counters, formula, iterations
-from polylsp.schedule.statement_leaves import Leaves, backward, leaves_of, listed, varies
+from polylsp.schedule.statement_leaves import Leaf, Leaves, is_permutable, leaves_of, listed, varies, violated
 
 _WIDE, _NARROW = 256, 64
 """Tile sizes of the loop that the vector unit runs, and of the others: the elements of three arrays in one
@@ -52,16 +66,15 @@ def planned(subject: Subject, chain: Chain) -> Plan | Declined:
         if isinstance(found, Declined):
             refused = found
             continue
-        plan = _plan(subject, part, found)
+        plan = _plan(part, found)
         if plan is not None:
             return plan
     return refused
 
 
-def _plan(subject: Subject, part: Chain, found: Leaves) -> Plan | None:
+def _plan(part: Chain, found: Leaves) -> Plan | None:
     depths = range(len(part.ordinals))
-    names = ", ".join(f"i{k}" for k in depths)
-    if any(backward(found, [isl.Map(f"{{ [{names}] -> [i{k}] }}")], 0) is not None for k in depths):
+    if not is_permutable(found):
         return None
     free = frozenset(k for k in depths if varies(found, k) is None)
     if not free:
@@ -142,3 +155,203 @@ def _tile_start(points: Iterations, loop: int, size: int) -> str:
     first = points.firsts[loop]
     origin = "0" if "i" in formula(first) else formula(first)
     return f"{origin} + {size} * floor((i{loop} - ({origin})) / {size})"
+
+
+# --------------------------------------------------------------------------------------------------
+# Blocks of an elimination: where each element has one term after the other taken from it, those of
+# a block are first taken from the rows and columns that other elements need, then from all of these
+# at once, as a product (Dongarra, Du Croz, Hammarling and Duff, TOMS 1990). The order is one for
+# all statements of the nest, in any of its loops.
+# --------------------------------------------------------------------------------------------------
+
+
+_BLOCK = 64
+"""Number of terms of a block: few, for little sequential work, but enough for the product."""
+
+_SET, _PARAM = isl.dim_type.set, isl.dim_type.param
+
+
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """A statement of the nest: the loops around it, their names, and its part of the text."""
+
+    chain: Chain
+    names: tuple[str, ...]
+    part: Part
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Place of a statement in the new order: the names of the loops whose counters are its row, column and
+    term there, and whether it comes before (0), among (1) or after (2) the updates of its term."""
+
+    row: str
+    column: str
+    term: str
+    turn: int
+
+
+def elimination_blocked(subject: Subject, ordinal: int, settings: Settings) -> Answer:
+    """The nest under a loop in blocks of terms."""
+    statements = _statements(subject, ordinal)
+    if isinstance(statements, Declined):
+        return statements
+    updates = [each for each in statements if len(each.names) == 3]
+    if len(statements) < 2 or not updates or not all(_takes_terms(each) for each in statements):
+        return Declined("These loops do not take one term after the other from the same elements.")
+    if len({each.names for each in updates}) > 1:
+        return Declined("The terms are counted in different ways.")
+    if len({each.text for each in updates}) > 1 or len(statements) > 6:
+        return Declined("The terms are taken from different elements.")
+    leaves = [Leaf(each.part.whole, each.chain.ordinals, number) for number, each in enumerate(statements)]
+    found = unstable(subject, tuple(sorted({o for each in leaves for o in each.loops})))
+    found = found or leaves_of(subject, leaves)
+    if isinstance(found, Declined):
+        return found
+    size = settings.tile_sizes[0] if settings.tile_sizes else _BLOCK
+    places = _places(found, statements, updates[0].names, size)
+    if places is None:
+        return Declined("In blocks of terms, some element would be used before it is ready.")
+    return _edited(subject, found, statements, places, size)
+
+
+# --- What there is -----------------------------------------------------------------------
+
+
+def _statements(subject: Subject, ordinal: int) -> list[_Statement] | Declined:
+    """All statements of a nest, in the order of the text."""
+    text = opened(subject, ordinal)
+    if isinstance(text, Declined):
+        return text
+    if is_directed(subject, text):
+        return Declined("A directive stands before the loop: remove it, change the loops, then add it anew.")
+    return _inside(subject, Chain((ordinal,), (text,)))
+
+
+def _inside(subject: Subject, chain: Chain) -> list[_Statement] | Declined:
+    found: list[_Statement] = []
+    loops = {subject.span(each.site): each.ordinal for each in subject.facts.loops}
+    names = tuple(subject.known(each).iterator or "" for each in chain.ordinals)
+    for part in chain.texts[-1].parts:
+        inner = loops.get(part.core)
+        if part.directive or (inner is None and part.node.type != "expression_statement"):
+            return Declined("These loops do more than to assign.")
+        if inner is None:
+            text = "".join(subject.text[part.core.start : part.core.end].split())
+            found.append(_Statement(chain, names, part, text))
+            continue
+        text = opened(subject, inner)
+        if isinstance(text, Declined):
+            return text
+        below = _inside(subject, Chain((*chain.ordinals, inner), (*chain.texts, text)))
+        if isinstance(below, Declined):
+            return below
+        found += below
+    return found
+
+
+def _takes_terms(statement: _Statement) -> bool:
+    """True if a statement sets an element, the same one with each term; it may still be refused later."""
+    target = statement.text.partition("=")[0]
+    return "[" in target and (len(statement.names) < 3 or f"[{statement.names[2]}]" not in target)
+
+
+# --- The order ---------------------------------------------------------------------------
+
+
+def _places(
+    found: Leaves, statements: Sequence[_Statement], names: tuple[str, ...], size: int
+) -> tuple[_Place, ...] | None:
+    """The first places that keep all dependences."""
+    for choice in product(*(list(_choices(each, names)) for each in statements)):
+        dates = [_dates(each, place, size) for each, place in zip(statements, choice, strict=True)]
+        if violated(found, dates) is None:
+            return choice
+    return None
+
+
+def _choices(statement: _Statement, names: tuple[str, ...]) -> Iterator[_Place]:
+    """Possible places of a statement: a loop around it stands for the one of that name, and other loops for
+    those that it is not in."""
+    if len(statement.names) == 3:
+        yield _Place(*names, turn=1)
+        return
+    if not set(statement.names) <= set(names):
+        return
+    own = [[name] if name in statement.names else list(reversed(statement.names)) for name in names]
+    for chosen in product(*own):
+        turns = (1,) if names[2] in statement.names else (0, 2)
+        yield from (_Place(*chosen, turn=turn) for turn in turns)
+
+
+def _dates(statement: _Statement, place: _Place, size: int) -> isl.Map:
+    """Schedule of a statement's instances: `[block, part, row, term, turn, column]`. The rows of a block come
+    first, then its columns in the rows below, then all other elements."""
+    at = {name: f"i{k}" for k, name in enumerate(statement.names)}
+    inside = ", ".join(at.values())
+    row, column, term = at[place.row], at[place.column], at[place.term]
+    block = f"{size} * floor({term} / {size})"
+    order = f"[b, p, {row}, {term}, {place.turn}, {column}] : b = {block}"
+    above, below = f"{row} < b + {size}", f"{row} >= b + {size}"
+    if len(statement.names) < 3:
+        return isl.Map(f"{{ [{inside}] -> {order} and ((p = 0 and {above}) or (p = 1 and {below})) }}")
+    left, right = f"{column} < b + {size}", f"{column} >= b + {size}"
+    parts = f"(p = 0 and {above}) or (p = 1 and {below} and {left}) or (p = 2 and {below} and {right})"
+    return isl.Map(f"{{ [{inside}] -> {order} and ({parts}) }}")
+
+
+# --- Text --------------------------------------------------------------------------------
+
+
+def _edited(
+    subject: Subject, found: Leaves, statements: Sequence[_Statement], places: Sequence[_Place], size: int
+) -> Answer:
+    atoms: dict[str, str] = {}
+    schedule = isl.UnionMap("{ }")
+    others: dict[str, Scanned] = {}
+    loops: dict[str, Counter] = {}
+    texts: dict[str, str] = {}
+    for statement, place in zip(statements, places, strict=True):
+        points = iterations(subject, statement.chain)
+        if isinstance(points, Declined):
+            return points
+        own = tuple(
+            replace(each, header="", lead="", after="") for each in counters(subject, statement.chain, points)
+        )
+        loops.update({each.name: each for each in own if each.name not in loops})
+        # What the text says twice is one statement.
+        name = texts.setdefault(f"{statement.names} {statement.text}", f"L{len(texts)}")
+        others.setdefault(name, Scanned(own, _kept(statement)))
+        domain = _renamed(points, atoms)
+        dates = _dates(statement, place, size).intersect_domain(domain).set_tuple_name(isl.dim_type.in_, name)
+        schedule = schedule.union(dates.to_union_map())
+    row, column, term = next(each.names for each in statements if len(each.names) == 3)
+    first = statements[0].chain
+    block = Counter(
+        fresh_name(subject, term * 2, f"{term}_block"), loops[term].declared or type_words(subject, first)
+    )
+    order = (block, Counter("_part", "int"), loops[row], loops[term], Counter("_turn", "int"), loops[column])
+    scan = Scan(schedule.coalesce(), order, (), _kept(statements[0]), atoms, first.braces, others, (1, 4))
+    pieces = scanned(scan)
+    if isinstance(pieces, Declined):
+        return pieces
+    made = replaced(subject, first.texts[0], pieces, style_of(subject, first.texts))
+    if "_part" in made.text or "_turn" in made.text:
+        return Declined("The new order needs more than simple loops.")
+    return Edited((made,), found.assumptions, (f"Takes {size} terms over `{term}` at a time.",))
+
+
+def _kept(statement: _Statement) -> Kept:
+    return kept((statement.part,))
+
+
+def _renamed(points: Iterations, atoms: dict[str, str]) -> isl.Set:
+    """The iterations, with one parameter for terms with the same spelling in all headers."""
+    domain = points.domain
+    for k in range(domain.dim(_PARAM)):
+        text = points.atoms[domain.get_dim_name(_PARAM, k) or ""]
+        name = next((known for known, spelled in atoms.items() if spelled == text), f"q{len(atoms)}")
+        atoms[name] = text
+        domain = domain.set_dim_name(_PARAM, k, name)
+    return domain

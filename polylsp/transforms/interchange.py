@@ -13,8 +13,16 @@ from polylsp.emit.c_text import Made, Piece, replaced, style_of
 from polylsp.emit.subject import Subject
 from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Answer, Declined, Edited
-from polylsp.schedule.chain import Chain, chain_around, chain_comments, signed_names, unstable, uses
-from polylsp.schedule.locality import cost, loop_costs
+from polylsp.schedule.chain import (
+    Chain,
+    chain_around,
+    chain_comments,
+    cost,
+    loop_costs,
+    signed_names,
+    unstable,
+    uses,
+)
 from polylsp.schedule.loop_headers import counters, iterations
 from polylsp.schedule.statement_leaves import (
     Leaves,
@@ -46,7 +54,7 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     order = _best(found, chain)
     if isinstance(order, Declined):
         return order
-    pieces = _pieces(subject, found, chain, order)
+    pieces = _pieces(subject, chain, order)
     if isinstance(pieces, Declined):
         return pieces
     made = replaced(subject, chain.texts[0], pieces, style_of(subject, chain.texts))
@@ -92,7 +100,7 @@ def _dates(names: Sequence[str], order: Order) -> isl.Map:
     return isl.Map(f"{{ [{domain}] -> [{', '.join(names[k] for k in order)}] }}")
 
 
-def _pieces(subject: Subject, found: Leaves, chain: Chain, order: Order) -> tuple[Piece, ...] | Declined:
+def _pieces(subject: Subject, chain: Chain, order: Order) -> tuple[Piece, ...] | Declined:
     """The loops in their new order: with the headers that they have, or where these depend on each other,
     with new ones."""
     if any(uses(subject, chain.ordinals[a], chain.ordinals[b]) for a, b in _now_outside(order)):

@@ -165,9 +165,8 @@ def _factors(
 
 def _against(found: Leaves, first: int, inner: int) -> LeafDependence | None:
     """A dependence that runs backward in one of the loops from `first` on."""
-    names = ", ".join(f"i{k}" for k in range(inner + 1))
     for k in range(first, inner + 1):
-        broken = backward(found, [isl.Map(f"{{ [{names}] -> [i{k}] }}")], 0)
+        broken = backward(found, k)
         if broken is not None:
             return broken
     return None

@@ -18,7 +18,7 @@ from polylsp.ir.program import Binary, Cast, Expr, Floating, Index, Read
 from polylsp.model.action import Answer, Declined, Edited
 from polylsp.schedule.chain import Chain, chain_inside, fresh_name, is_directed, unstable
 from polylsp.schedule.loop_headers import Iterations, counters, iterations
-from polylsp.schedule.statement_leaves import Leaves, backward, leaves_of, listed, varies
+from polylsp.schedule.statement_leaves import Leaves, is_permutable, leaves_of, listed, varies
 from polylsp.transforms import block, register_tile
 from polylsp.transforms.block import Plan
 from polylsp.transforms.composing import State, attempted, joined, limited
@@ -249,7 +249,7 @@ def planned(subject: Subject, chain: Chain) -> Plan | Declined:
     if isinstance(found, Declined):
         return found
     roles = _roles(subject, part, body)
-    if roles is None or not _is_permutable(found) or varies(found, roles[1]) is not None:
+    if roles is None or not is_permutable(found) or varies(found, roles[1]) is not None:
         return Declined("These loops do not add products up, or not in any order.")
     row, column, term = roles
     free = frozenset(k for k in range(3) if varies(found, k) is None)
@@ -292,7 +292,3 @@ def _terms(value: Expr) -> tuple[Expr, ...]:
     if isinstance(value, Binary) and value.operator in ("+", "-"):
         return (*_terms(value.left), *_terms(value.right))
     return (value,)
-
-
-def _is_permutable(found: Leaves) -> bool:
-    return all(backward(found, [isl.Map(f"{{ [i0, i1, i2] -> [i{k}] }}")], 0) is None for k in range(3))

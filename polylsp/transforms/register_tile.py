@@ -21,10 +21,9 @@ from polylsp.ir.effects import expressions, walk
 from polylsp.ir.program import Binary, Expr, Floating, Index, Read, Unary, subexpressions
 from polylsp.model.action import Answer, Declined, Edited
 from polylsp.poly.scop import Access
-from polylsp.schedule.chain import chain_comments, chain_inside, fresh_name, type_words
-from polylsp.schedule.locality import walks_along
+from polylsp.schedule.chain import chain_comments, chain_inside, fresh_name, type_words, walks_along
 from polylsp.schedule.loop_headers import Bounds, header, start
-from polylsp.schedule.statement_leaves import backward, varies
+from polylsp.schedule.statement_leaves import is_permutable, varies
 from polylsp.transforms.jam import ONE_BY_ONE, Jam, named, one_sided, understood, wanted_factors
 from polylsp.transforms.scalar_replacement import Held, Offsets, Registers
 
@@ -300,7 +299,7 @@ def _product(subject: Subject, ordinal: int, count: int) -> Tile | Declined:
     if isinstance(jam, Declined):
         return jam
     rows, columns, terms = jam.bounds
-    if any(backward(jam.found, [isl.Map(f"{{ [i0, i1, i2] -> [i{k}] }}")], 0) for k in range(3)):
+    if not is_permutable(jam.found):
         return Declined("The iterations of these loops have to stay in their order.")
     if varies(jam.found, 1) is not None or not walks_along(jam.found.scop, jam.chain.ordinals[1]):
         return Declined(f"The vector unit cannot take the loop `{columns.name}`.")

@@ -1,32 +1,299 @@
 """Restructuring for locality and parallelism: other transforms, chosen by a model and applied one by one.
-After each the new text is analysed, so that each rests on dependences of the text that it changes."""
+
+After each the new text is analysed, so that each rests on dependences of the text that it changes. First
+come the steps that create parallel loops: time tiles, strips, cuts, wavefronts, sum tiles. Where the sums
+of a product stand in a scalar, each element of a tile of rows and columns gets a separate sum. The loops
+can then be split, and the accumulation is an ordinary product.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
+from math import prod
 
 from polylsp.core.settings import Settings
 from polylsp.core.text import Span
 from polylsp.emit.subject import Again, Subject
-from polylsp.ir.verdict import Parallel
+from polylsp.ir.effects import effects, loops_in, nodes, walk
+from polylsp.ir.program import Read, subexpressions
+from polylsp.ir.verdict import Parallel, Sequential
 from polylsp.model.action import ActionName, Answer, Declined, Edited, Replacement, applied
 from polylsp.model.facts import LoopFacts, is_governed, parallel_roots
-from polylsp.schedule.chain import Chain, chain_inside
+from polylsp.schedule.chain import Chain, chain_around, chain_inside, is_homonym, unstable
+from polylsp.schedule.statement_leaves import counter, leaves_of, varies
 from polylsp.targets.directives import openmp
-from polylsp.transforms import TRANSFORMS, block, distribute, panel, register_tile
-from polylsp.transforms.composing import State, depth_inside, joined, limited, stands_in_tiles, until_done
-from polylsp.transforms.exposing import (
-    cut_in_strips,
-    deep_wavefronts,
-    eliminations,
-    partings,
-    sums_in_place,
-    tiles_of_sums,
-    time_tiles,
-    wavefronts,
+from polylsp.transforms import (
+    block,
+    distribute,
+    expand,
+    panel,
+    register_tile,
+    skew,
+    splitting,
+    time_tile,
+    transformed,
 )
+from polylsp.transforms.composing import (
+    State,
+    attempted,
+    depth_inside,
+    joined,
+    limited,
+    stands_in_tiles,
+    until_done,
+)
+from polylsp.transforms.splitting import products_alone, split_all
+from polylsp.transforms.tile import axis_of
+
+# --------------------------------------------------------------------------------------------------
+# Products whose sums stand in a scalar: in a tile of rows and columns each element gets a separate
+# sum. The loops can then be split, and the accumulation is a product like any other.
+# --------------------------------------------------------------------------------------------------
+
+
+_ROWS = 256
+"""Number of rows of a tile: many, for a panel of the product to be used by all of them."""
+
+_MOST_BYTES = 1 << 16
+"""Largest size of an array on the stack, in bytes."""
+
+
+def tile_sums(state: State, ordinal: int) -> bool:
+    """Tiles of the loop `ordinal` over columns and the one over rows around it, and of the products inside,
+    if these can keep their sums in registers; whether the text is another one now."""
+    pair = _pair(state.subject, ordinal)
+    return pair is not None and attempted(state, lambda tried: _is_made(tried, pair))
+
+
+def _pair(subject: Subject, ordinal: int) -> Chain | None:
+    """The loop and the one around it, if there are scalars that it shares with loops inside, and these read
+    elements common to all rows."""
+    chain = chain_around(subject, ordinal)
+    if isinstance(chain, Declined) or len(chain.ordinals) < 2 or chain.ordinals[-1] != ordinal:
+        return None
+    pair = chain.part(len(chain.ordinals) - 2, len(chain.ordinals))
+    if not _shares(subject, pair) or next(expand.shared_scalars(subject, ordinal), None) is None:
+        return None
+    return pair
+
+
+def _shares(subject: Subject, pair: Chain) -> bool:
+    """True if a loop inside of these reads elements that depend on the column, but not on the row."""
+    row, column = (counter(subject, each) for each in pair.ordinals)
+    for statement in walk(*loops_in(subject.loop(pair.ordinals[1]).body)):
+        for value in (node for node in nodes(statement) if isinstance(node, Read) and node.place.steps):
+            named = {n.place.variable for n in subexpressions(value) if isinstance(n, Read)}
+            if column in named and row not in named:
+                return True
+    return False
+
+
+def _is_made(state: State, pair: Chain) -> bool:
+    count = len(state.subject.facts.loops)
+    if not state.make(limited(state.settings, lambda: _tiled(state, pair))):
+        return False
+    # There is no loop over tiles where one holds all rows, or all columns.
+    added = len(state.subject.facts.loops) - count
+    column = pair.ordinals[1] + added
+    if added not in (1, 2):
+        return False
+    expanded = [
+        state.make(limited(state.settings, lambda: _expanded(state.subject, column)))
+        for _ in list(expand.shared_scalars(state.subject, column))
+    ]
+    return all(expanded) and products_alone(state, column - 2)
+
+
+def _tiled(state: State, pair: Chain) -> Answer:
+    """The loops in tiles, which have room for declarations."""
+    texts = tuple(replace(text, braces="same line") if text.braces == "none" else text for text in pair.texts)
+    chain = Chain(pair.ordinals, texts)
+    found = unstable(state.subject, chain.ordinals) or leaves_of(state.subject, [chain.leaf])
+    if isinstance(found, Declined):
+        return found
+    if varies(found, 1) is not None:
+        return Declined("Iterations of the loop over columns depend on each other.")
+    plan = block.Plan(chain, found, (0, 1), tiles=(1, 0), free=frozenset({1}), sizes=(panel.COLUMNS, _ROWS))
+    return block.blocked(state.subject, plan, state.settings)
+
+
+def _expanded(subject: Subject, column: int) -> Answer:
+    """An array with an element for each point of the tile for the first scalar that each sets anew."""
+    chain = chain_around(subject, column)
+    if isinstance(chain, Declined):
+        return chain
+    at = chain.ordinals.index(column)
+    chain = chain.part(at - 1, at + 1)
+    variable = next(expand.shared_scalars(subject, column), None)
+    axes = [axis for depth in range(2) if (axis := axis_of(subject, chain, depth)) is not None]
+    if variable is None or len(axes) < 2 or prod(axis.size for axis in axes) * 8 > _MOST_BYTES:
+        return Declined("The size of a tile is unknown, or too large for a local array.")
+    counters = {counter(subject, each) for each in chain.ordinals}
+    if any(is_homonym(each, counters) for each in effects(subject.loop(chain.ordinals[0])).variables):
+        return Declined("There are two variables of one name here.")
+    element = ("".join(f"[{axis.subscript}]" for axis in axes), "".join(f"[{axis.size}]" for axis in axes))
+    return expand.expanded(subject, column, chain.texts[0], variable, element)
+
+
+# --------------------------------------------------------------------------------------------------
+# Steps of restructuring that make loops which can run at once where there are none, or few: time
+# tiles, strips, cuts, wavefronts.
+# --------------------------------------------------------------------------------------------------
+
+
+def time_tiles(state: State) -> bool:
+    """Blocks for loops that come back to the same grid in each iteration, the last one first, so that those
+    before it keep their numbers; whether there were any."""
+    made = False
+    for ordinal in [loop.ordinal for loop in reversed(state.subject.facts.loops) if loop.depth == 1]:
+        plan = limited(state.settings, lambda o=ordinal: time_tile.planned(state.subject, o, state.settings))
+        if not isinstance(plan, time_tile.Plan) or not time_tile.comes_back(plan):
+            continue
+        made |= state.make(time_tile.made(state.subject, plan))
+    return made
+
+
+def sums_in_place(state: State) -> bool:
+    """Replace sums by updates of the elements that they end in, which reveals eliminations and products; true
+    if there were any."""
+    made = False
+    for ordinal in [loop.ordinal for loop in reversed(state.subject.facts.loops) if loop.depth == 1]:
+        made |= attempted(state, lambda tried, o=ordinal: _helps_in_place(tried, o))
+    return made
+
+
+def _helps_in_place(state: State, root: int) -> bool:
+    loops = [each.ordinal for each in state.subject.facts.loops if root in _ancestry(state.subject, each)]
+    held = False
+    for ordinal in loops if depth_inside(state.subject, state.subject.known(root)) > 1 else ():
+        while state.make(
+            limited(state.settings, lambda o=ordinal: expand.accumulated_in_place(state.subject, o))
+        ):
+            held = True
+    return held and (_is_eliminated(state, root) or attempted(state, lambda s: _is_product(s, loops)))
+
+
+def _is_product(state: State, loops: list[int]) -> bool:
+    """True if there are products in a nest, whose loops follow each other, once it is split."""
+    behind = len(state.subject.facts.loops) - loops[-1]
+
+    def inside() -> list[int]:
+        return list(range(loops[0], len(state.subject.facts.loops) - behind + 1))
+
+    split_all(state, inside)
+    chains = (chain_inside(state.subject, ordinal) for ordinal in inside())
+    found = {chain.ordinals: chain for chain in chains if isinstance(chain, Chain)}
+    return panel.made(state, list(found.values()))
+
+
+def eliminations(state: State) -> bool:
+    """Blocks of terms where elements need each other one after the other, if most of the work is a product
+    then; whether there were any."""
+    made = False
+    for loop in reversed(state.subject.facts.loops):
+        if loop.depth == 1:
+            made |= _is_eliminated(state, loop.ordinal)
+    return made
+
+
+def _is_eliminated(state: State, root: int) -> bool:
+    loop = state.subject.known(root)
+    if depth_inside(state.subject, loop) != 2 or not isinstance(loop.verdict, Sequential):
+        return False
+    answer = limited(state.settings, lambda: block.elimination_blocked(state.subject, root, state.settings))
+    return attempted(state, lambda tried: tried.make(answer) and _ends_in_product(tried, root))
+
+
+def _ends_in_product(state: State, root: int) -> bool:
+    """True if the last loops in a nest are a product; its tiles are generated then."""
+    inside = [each.ordinal for each in state.subject.facts.loops if root in _ancestry(state.subject, each)]
+    chain = chain_inside(state.subject, inside[-1])
+    return isinstance(chain, Chain) and panel.made(state, [chain])
+
+
+def _ancestry(subject: Subject, loop: LoopFacts) -> set[int]:
+    return {loop.ordinal, *(each.ordinal for each in subject.around(loop.ordinal))}
+
+
+def tiles_of_sums(state: State) -> bool:
+    """Tiles of products that add up in a scalar, or in a scratch array; whether there were any."""
+    made = False
+    for ordinal in [loop.ordinal for loop in reversed(state.subject.facts.loops)]:
+        made |= tile_sums(state, ordinal) or splitting.scratch_rows_made(state, ordinal)
+    return made
+
+
+def cut_in_strips(state: State) -> bool:
+    """Strips of loops that hold a scalar for loops that jump through memory; whether there were any."""
+    made = False
+    for ordinal in [loop.ordinal for loop in reversed(state.subject.facts.loops) if loop.depth == 2]:
+        steps = limited(state.settings, lambda o=ordinal: splitting.steps(state.subject, o, state.settings))
+        if not isinstance(steps, Declined):
+            made |= attempted(state, lambda s, e=steps: all(s.make(step(s.subject)) for step in e))
+    return made
+
+
+def partings(state: State) -> Iterator[Answer]:
+    """Cuts of sequential loops at the value of a counter around them, where all but one iteration of each
+    are then free."""
+    for loop in state.subject.facts.loops:
+        if not isinstance(loop.verdict, Sequential) or stands_in_tiles(state.subject, loop.ordinal):
+            continue
+        if not depth_inside(state.subject, loop) and not _is_free(state.subject, loop.parent):
+            continue
+        for outer in state.subject.around(loop.ordinal):
+            answer = limited(
+                state.settings, lambda i=loop.ordinal, o=outer.ordinal: splitting.parted(state.subject, i, o)
+            )
+            if isinstance(answer, Edited) and _frees(state, loop, answer):
+                yield answer
+
+
+def _frees(state: State, loop: LoopFacts, answer: Edited) -> bool:
+    """True if the first and the last part of a loop that was cut in three can run in parallel."""
+    after = state.again(applied(state.subject.text, answer.replacements))
+    if after is None:
+        return False
+    parts = [each for each in after.facts.loops if each.ordinal >= loop.ordinal]
+    parts = [each for each in parts if (each.parent, each.iterator) == (loop.parent, loop.iterator)]
+    return all(isinstance(each.verdict, Parallel) for each in parts[:2])
+
+
+def _is_free(subject: Subject, ordinal: int | None) -> bool:
+    return bool(ordinal) and isinstance(subject.known(ordinal or 0).verdict, Parallel)
+
+
+def wavefronts(state: State) -> Iterator[Answer]:
+    """Wavefronts in place of the two innermost loops in tiles, where each iteration waits for the one before:
+    a processor then works at several iterations at once."""
+    for loop in state.subject.facts.loops:
+        innermost = isinstance(loop.verdict, Sequential) and not depth_inside(state.subject, loop)
+        if innermost and stands_in_tiles(state.subject, loop.ordinal):
+            yield limited(state.settings, lambda o=loop.ordinal: skew.innermost(state.subject, o))
+
+
+def deep_wavefronts(state: State) -> Iterator[Answer]:
+    """Wavefronts of two loops, none of which can run in parallel, around others: each point is work enough to
+    start threads for (dynamic programming over two counters)."""
+    for loop in state.subject.facts.loops:
+        if loop.depth > 1 or depth_inside(state.subject, loop) < 2:
+            continue
+        chain = chain_inside(state.subject, loop.ordinal)
+        if not isinstance(chain, Chain) or len(chain.ordinals) < 2:
+            continue
+        pair = chain.part(0, 2)
+        if not any(isinstance(state.subject.known(o).verdict, Parallel) for o in pair.ordinals):
+            yield limited(state.settings, lambda c=pair: skew.skewed(state.subject, c))
+
+
+# --------------------------------------------------------------------------------------------------
+# Restructuring for locality and parallelism: other transforms, chosen by a model and applied one by
+# one. After each the new text is analysed, so that each rests on dependences of the text that it
+# changes.
+# --------------------------------------------------------------------------------------------------
+
 
 _SELDOM = 2
 """Largest depth of a loop inside sequential ones for threads to start on it."""
@@ -178,7 +445,7 @@ def _adds(loop: LoopFacts) -> bool:
 
 def _jammed(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     """Iterations that run together, where the vector unit takes part in it."""
-    answer = TRANSFORMS["unroll-and-jam"](subject, ordinal, settings)
+    answer = transformed("unroll-and-jam", subject, ordinal, settings)
     if isinstance(answer, Edited) and not any("omp simd" in each.text for each in answer.replacements):
         return Declined("The vector unit could not run these iterations together.")
     return answer
@@ -200,7 +467,7 @@ def _last(state: State) -> Edited:
         if isinstance(answer, Declined):
             answer = _jammed(state.subject, loop.ordinal, state.settings)
         if isinstance(answer, Declined):
-            name, answer = "simd", TRANSFORMS["simd"](state.subject, loop.ordinal, state.settings)
+            name, answer = "simd", transformed("simd", state.subject, loop.ordinal, state.settings)
         if isinstance(answer, Edited):
             made.append(answer)
             parts[name] = None

@@ -12,8 +12,7 @@ from polylsp.ir.program import Assign, Block, Declare
 from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Answer, Declined, Edited
 from polylsp.model.facts import LoopFacts
-from polylsp.schedule.chain import Chain, opened
-from polylsp.schedule.locality import walks_along
+from polylsp.schedule.chain import Chain, opened, walks_along
 from polylsp.targets.directives.sharing import sharing
 from polylsp.transforms import jam
 

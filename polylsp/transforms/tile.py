@@ -17,8 +17,7 @@ from polylsp.emit.c_loops import Counter, Scan, scanned
 from polylsp.emit.c_text import Piece, replaced, style_of
 from polylsp.emit.subject import Subject
 from polylsp.model.action import Answer, Declined, Edited
-from polylsp.schedule.chain import Chain, chain_around, fresh_name, type_words, unstable
-from polylsp.schedule.locality import tile_sizes
+from polylsp.schedule.chain import Chain, chain_around, fresh_name, tile_sizes, type_words, unstable
 from polylsp.schedule.loop_headers import Iterations, bounds_of, counters, formula, iterations
 from polylsp.schedule.statement_leaves import LeafDependence, Leaves, backward, leaves_of, listed, refusal
 from polylsp.transforms.skew import Slopes, slanted
@@ -81,13 +80,11 @@ def _slopes(found: Leaves) -> Slopes | LeafDependence:
     """Factors, for each loop, of the counters around it in its skewed counter, so that no dependence makes
     the sum smaller; or a dependence that prevents it."""
     (leaf,) = found.leaves
-    inside = ", ".join(f"i{k}" for k in range(len(leaf.loops)))
     chosen: list[tuple[int, ...]] = []
     for depth in range(len(leaf.loops)):
         broken: LeafDependence | None = None
         for slopes in sorted(product(range(_STEEPEST + 1), repeat=depth), key=lambda one: (sum(one), one)):
-            side = " + ".join((f"i{depth}", *(f"{slope} i{k}" for k, slope in enumerate(slopes))))
-            broken = backward(found, [isl.Map(f"{{ [{inside}] -> [{side}] }}")], 0)
+            broken = backward(found, depth, slopes)
             if broken is None:
                 chosen.append(slopes)
                 break

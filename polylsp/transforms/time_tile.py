@@ -18,8 +18,7 @@ from polylsp.emit.c_text import Made, Piece, Written, replaced, style_of
 from polylsp.emit.subject import Subject
 from polylsp.ir.verdict import Assumption
 from polylsp.model.action import Answer, Declined, Edited
-from polylsp.schedule.chain import Chain, fresh_name, type_words
-from polylsp.schedule.locality import depends_on
+from polylsp.schedule.chain import Chain, depends_on, fresh_name, type_words
 from polylsp.schedule.stages import (
     Distance,
     Edge,

@@ -30,11 +30,10 @@ from polylsp.model.kernel_report import Compiled, Resources, occupancy
 from polylsp.targets.gpu.alternatives import of_leaf
 from polylsp.targets.gpu.coalescing import Reference, Sides, sectors
 from polylsp.targets.gpu.cuda import Made, made
-from polylsp.targets.gpu.kernel_launch import maps_of, sets_of
 from polylsp.targets.gpu.kernels import Written
 from polylsp.targets.gpu.launched import device_code, side_of
 from polylsp.targets.gpu.leaves import Leaf
-from polylsp.targets.gpu.mapping import Kernel
+from polylsp.targets.gpu.mapping import Kernel, maps_of, sets_of
 from polylsp.targets.gpu.region import Region, regions_of
 
 SAMPLES = Path(__file__).parents[2] / "samples/polybench/c"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .running import Build
+from tests.codegen.editing import Build
 
 
 @pytest.fixture(scope="session")

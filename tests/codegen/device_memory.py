@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 
 from polylsp.core.text import Span
 from polylsp.model.action import Replacement, applied
-
-from .statements import statement_end
+from tests.codegen.editing import statement_end
 
 _DIRECTIVE = re.compile(r"^[ \t]*#pragma (acc|omp) ((?:[^\n\\]|\\\r?\n|\\)*)", re.MULTILINE)
 _ARGUMENTS = r"\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)"

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
+from tests.codegen.drawn_mixtures import mixtures
+from tests.codegen.drawn_sums import sums
+from tests.codegen.transform.drawn_nests import nests, summing
 from tests.oracle.compiling import complete, expected
 from tests.oracle.drawing import affine_programs
 from tests.oracle.evidence import evidence
@@ -13,10 +16,6 @@ from tests.oracle.interpreter import runner
 from tests.oracle.nests import Program
 from tests.oracle.printing import layout
 from tests.oracle.values import Floating
-
-from .drawn_mixtures import mixtures
-from .drawn_sums import sums
-from .transform.drawn_nests import nests, summing
 
 
 @dataclass(frozen=True)

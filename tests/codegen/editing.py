@@ -1,15 +1,25 @@
-"""Edits of one kind for a whole file, applied at once."""
+"""Edits of a file applied at once, and outputs of its versions: built together, run in turn, and compared.
+
+A compiler that starts once for twenty versions costs less than half.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
 
 from polylsp.core.settings import Settings
 from polylsp.engine.queries import analyse, edit
 from polylsp.model.action import WHOLE_FUNCTION, ActionName, Ask, Declined, Target, applied
 from polylsp.model.facts import FunctionFacts
-from polylsp.transforms import TRANSFORMS
+from polylsp.transforms import MODULES as TRANSFORMS
 
 EAGER = Settings(parallel_threshold=0, offload_threshold=0)
 """However small the loops of a sample are, they run in parallel."""
@@ -101,3 +111,133 @@ def _ask(path: str, text: str, settings: Settings, action: ActionName, name: str
     report = analyse(path, text, settings, schedules=False)
     start = next(each.start for each in report.functions if each.answer.facts.name == name)
     return Ask(action, name, start, ordinal)
+
+
+# --------------------------------------------------------------------------------------------------
+# Comparison of the outputs of programs.
+# --------------------------------------------------------------------------------------------------
+
+
+Build = Callable[..., str]
+
+_NUMBER = re.compile(r"-?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|nan|inf)")
+
+
+def assert_same(expected: str, found: str) -> None:
+    """The same words, and numbers as close as another order of addition leaves them."""
+    assert _NUMBER.sub("#", expected) == _NUMBER.sub("#", found)
+    assert _numbers(found) == pytest.approx(_numbers(expected), rel=1e-9, abs=1e-12)
+
+
+def _numbers(text: str) -> Sequence[float]:
+    return [float(word) for word in _NUMBER.findall(text)]
+
+
+# --------------------------------------------------------------------------------------------------
+# End of a statement of C, from its text alone.
+# --------------------------------------------------------------------------------------------------
+
+
+_BLANK = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/|#(?:[^\n\\]|\\\n|\\)*)*", re.DOTALL)
+_OPAQUE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'", re.DOTALL)
+_HEADER = re.compile(r"(for|while|if|[A-Z_]+)\b\s*\(")
+
+
+def statement_end(text: str, start: int) -> int:
+    """Offset after the statement that follows `start`: a block, a loop or an `if` with its branches, or an
+    expression. A macro in capitals is a loop."""
+    at = _BLANK.match(text, start).end()  # type: ignore[union-attr]
+    if text[at : at + 1] == "{":
+        return _closing(text, at) + 1
+    header = _HEADER.match(text, at)
+    if header is None:
+        return _closing(text, at, ";") + 1
+    end = statement_end(text, _closing(text, header.end() - 1) + 1)
+    follows = _BLANK.match(text, end).end()  # type: ignore[union-attr]
+    if header[1] == "if" and re.match(r"else\b", text[follows:]):
+        return statement_end(text, follows + 4)
+    return end
+
+
+def _closing(text: str, at: int, wanted: str = "") -> int:
+    """The offset of the bracket that closes the one at `at`, or of the next `wanted` in no bracket."""
+    depth = 0
+    while at < len(text):
+        opaque = _OPAQUE.match(text, at)
+        if opaque is not None:
+            at = opaque.end()
+            continue
+        depth += (text[at] in "([{") - (text[at] in ")]}")
+        if depth == 0 and (text[at] == wanted if wanted else text[at] in ")]}"):
+            return at
+        at += 1
+    raise ValueError("a statement has no end")
+
+
+# --------------------------------------------------------------------------------------------------
+# Versions of a function `kernel`, built at once and run one after the other: a compiler that starts
+# once for twenty versions costs less than half.
+# --------------------------------------------------------------------------------------------------
+
+
+_KERNEL = re.compile(r"^(?:static )?\w+ kernel\(", re.MULTILINE)
+_MAIN = "int main(void)\n{\n"
+_CHOICE = (
+    "int atoi(const char *);\nint main(int count, char **given)\n{\n    kernel = versions[atoi(given[1])];\n"
+)
+_FLAGS = ("-std=gnu11", "-O1", "-ffp-contract=off", "-w")
+
+
+def outputs(texts: Sequence[str], *flags: str, threads: Sequence[int] = (1,)) -> list[list[str]]:
+    """Output of each of some programs with each number of threads, or its failure. Those that differ in
+    `kernel` alone are built as one."""
+    around: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    for number, text in enumerate(texts):
+        before, kernel, behind = _parts(text)
+        around.setdefault((before, behind), []).append((number, kernel))
+    found: dict[int, list[str]] = {}
+    for (before, behind), members in around.items():
+        whole = _together(before, [kernel for _, kernel in members], behind)
+        for (number, _), lines in zip(members, _printed(whole, len(members), flags, threads), strict=True):
+            found[number] = lines
+    return [found[number] for number in range(len(texts))]
+
+
+def _parts(text: str) -> tuple[str, str, str]:
+    """Text before the function, the function, and the text after it."""
+    header = _KERNEL.search(text)
+    assert header is not None, text
+    end = text.index("\n}", header.end()) + len("\n}\n")
+    return text[: header.start()], text[header.start() : end], text[end:]
+
+
+def _together(before: str, kernels: Sequence[str], behind: str) -> str:
+    """A program whose argument says which version it calls."""
+    assert behind.count(_MAIN) == 1, behind
+    versions = [text.replace("kernel(", f"kernel_{k}(", 1) for k, text in enumerate(kernels)]
+    names = ", ".join(f"kernel_{k}" for k in range(len(kernels)))
+    table = f"static __typeof__(kernel_0) *const versions[] = {{{names}}}, *kernel;\n"
+    return "\n".join((before, *versions, table, behind.replace(_MAIN, _CHOICE)))
+
+
+def printed(text: str, *flags: str) -> str:
+    """Output of a whole program."""
+    ((lines,),) = _printed(text, 1, flags, (1,))
+    return lines
+
+
+def _printed(text: str, count: int, flags: Sequence[str], threads: Sequence[int]) -> Iterator[list[str]]:
+    with tempfile.TemporaryDirectory() as folder:
+        path, program = Path(folder, "drawn.c"), Path(folder, "drawn")
+        path.write_text(text)
+        build = ["gcc", *_FLAGS, *flags, "-o", str(program), str(path), "-lm"]
+        built = subprocess.run(build, capture_output=True, text=True, check=False, timeout=120)
+        assert built.returncode == 0, f"{built.stderr}\n{text}"
+        for number in range(count):
+            yield [_run([str(program), str(number)], each) for each in threads]
+
+
+def _run(command: Sequence[str], threads: int) -> str:
+    environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive"}
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=environment)
+    return ran.stdout if ran.returncode == 0 else f"exit {ran.returncode}: {ran.stderr}"

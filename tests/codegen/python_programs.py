@@ -27,8 +27,7 @@ import numpy as np
 from polylsp.core.settings import Settings
 from polylsp.engine.queries import analyse, edit
 from polylsp.model.action import Ask, Declined, applied
-
-from .python_nests import ORDERS
+from tests.codegen.python_nests import ORDERS
 
 SETTINGS = Settings(parallel_threshold=0, max_operations=300_000)
 HEAD = "import numpy as np\nfrom numpy.typing import NDArray\n\n"

@@ -20,11 +20,9 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from polylsp.engine.queries import analyse
 from polylsp.model.action import Target
-
-from .device_memory import played
-from .drawn_programs import Around, Drawn, deep, drawn, mixed
-from .editing import QUICK, EditedFile, alternatives, transformed
-from .versions import outputs
+from tests.codegen.device_memory import played
+from tests.codegen.drawn_programs import Around, Drawn, deep, drawn, mixed
+from tests.codegen.editing import QUICK, EditedFile, alternatives, outputs, transformed
 
 Kind = Target | Literal["restructure", "transformed"]
 FLAGS: dict[Kind, tuple[str, ...]] = {

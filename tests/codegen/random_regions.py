@@ -13,10 +13,8 @@ from dataclasses import replace
 from random import Random
 
 from polylsp.model.action import Target
-
-from .device_memory import played
-from .editing import EAGER, everywhere
-from .versions import printed
+from tests.codegen.device_memory import played
+from tests.codegen.editing import EAGER, everywhere, printed
 
 _ARRAYS = "abct"
 _SIZE = 24

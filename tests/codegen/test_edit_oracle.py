@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.codegen.edit_oracle.soaking import CLASSES, batch
 from tests.extent import drawn
-
-from .edit_oracle.drawing import CLASSES
-from .edit_oracle.soaking import batch
 
 PROGRAMS = drawn(9)
 

@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.codegen.editing import assert_same, everywhere
 from tests.extent import STRIDE
-
-from .editing import everywhere
-from .running import assert_same
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "polybench" / "python"
 KERNELS = sorted(SAMPLES.glob("*.py"))

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from .python_programs import GROUPS, compiled, trial, written
+from tests.codegen.python_programs import GROUPS, compiled, trial, written
 
 
 @pytest.mark.timeout(600)

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 
 from tests import extent
-
-from .drawn_programs import Drawn, deep, drawn, mixed
-from .random_nests import DRAWN, Kind, trial
+from tests.codegen.drawn_programs import Drawn, deep, drawn, mixed
+from tests.codegen.random_nests import DRAWN, Kind, trial
 
 
 @pytest.mark.timeout(600)

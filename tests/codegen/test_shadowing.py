@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from polylsp.emit.isl_loops import ShadowedError, in_turn
+from polylsp.emit.affine_bounds import ShadowedError, in_turn
 
 
 @pytest.mark.parametrize(

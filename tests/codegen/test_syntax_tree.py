@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import islpy as isl
 import pytest
 
-from polylsp.emit.isl_loops import syntax_tree
+from polylsp.emit.affine_bounds import syntax_tree
 from polylsp.targets.gpu.cuda_statements import scanned
 
 EVEN = "[s, e] -> { S[] -> [] : exists (k: 0 <= k <= 1 and s <= 2k < e) }"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from polylsp.core.settings import Settings
-from tests.codegen.running import assert_same
+from tests.codegen.editing import assert_same
 
 from .device import Device
 from .playing import OnGpu, Played, Ran, on_gpu, written

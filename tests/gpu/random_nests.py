@@ -18,8 +18,8 @@ from hypothesis import given, seed, settings
 from polylsp.core.settings import Settings
 from polylsp.targets.gpu import slabs as cutting
 from tests.codegen.drawn_sums import sums
+from tests.codegen.editing import printed
 from tests.codegen.random_nests import DRAWN, assert_close, numbers
-from tests.codegen.versions import printed
 from tests.oracle.compiling import complete, expected
 from tests.oracle.drawing import affine_programs
 from tests.oracle.interpreter import runner

@@ -28,7 +28,7 @@ from polylsp.ide.measured import measured_label
 from polylsp.measuring.remote import carried_out
 from polylsp.model.measurement import Measurement, Plan
 from tests.bench.plans import planned
-from tests.codegen.running import assert_same
+from tests.codegen.editing import assert_same
 
 from .device import Offloaded, offloaded
 from .playing import written

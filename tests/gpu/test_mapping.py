@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from codegen.running import assert_same
 
 from polylsp.core.settings import Settings
 from polylsp.engine.queries import analyse, edit
 from polylsp.model.action import Ask, Created, Declined, Edited, applied
 from polylsp.targets.gpu.cuda_statements import folded
+from tests.codegen.editing import assert_same
 
 from .device import Device, Program, offloaded
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from codegen.running import assert_same
 
 from polylsp.core.settings import Settings
 from polylsp.engine.queries import analyse, edit
 from polylsp.model.action import Ask, Declined, Edited
+from tests.codegen.editing import assert_same
 
 from .device import Device, Program, offloaded
 

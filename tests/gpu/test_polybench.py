@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from polylsp.core.settings import Settings
-from tests.codegen.running import assert_same
+from tests.codegen.editing import assert_same
 
 from .device import Device, Program, offloaded
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from itertools import product
 
 import pytest
-from codegen.running import assert_same
 
 from polylsp.core.settings import Settings
 from polylsp.engine.queries import analyse, edit
 from polylsp.model.action import Ask, Edited, applied
 from polylsp.targets.gpu.shared_memory import Crew, Rounds, rounds
+from tests.codegen.editing import assert_same
 
 from .device import Device, Program
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from .nests import (
+from tests.oracle.nests import (
     Assign,
     Binary,
     Declare,

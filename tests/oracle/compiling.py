@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .extents import evaluated
-from .given import SIZES
-from .machine import Key, Machine, Slot, View
-from .nests import Number, Program, Type
-from .printing import elsewhere, layout
+from tests.oracle.arguments import SIZES, evaluated
+from tests.oracle.machine import Key, Machine, Slot, View
+from tests.oracle.nests import Number, Program, Type
+from tests.oracle.printing import elsewhere, layout
 
 _FORMAT = {"double": "%.17g", "int": "%d", "unsigned": "%u", "long": "%ld"}
 MARGIN = 80

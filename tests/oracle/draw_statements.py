@@ -1,13 +1,16 @@
-"""Draws the statements of a loop's body."""
+"""Draws statements: expressions, bodies of loops, and loops of every spelling."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
-from . import callees
-from .draw_expressions import Expressions
-from .fitting import plus
-from .nests import (
+from hypothesis import strategies as st
+
+from tests.oracle import callees
+from tests.oracle.fitting import plus
+from tests.oracle.nests import (
     Assign,
     Binary,
     Call,
@@ -16,13 +19,164 @@ from .nests import (
     Element,
     Evaluate,
     Expr,
+    For,
     If,
     Jump,
+    Linear,
     Name,
     Number,
     Section,
     Statement,
+    Step,
+    Target,
+    Type,
+    Unary,
+    While,
 )
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An array that statements can use: `rank` 0 is a linearised matrix."""
+
+    name: str
+    rank: int
+
+
+@dataclass(slots=True)
+class Expressions:
+    """The program as drawn so far: what is in scope where the next statement goes."""
+
+    draw: Any
+    wild: bool
+    type: Type = "double"
+    arrays: list[Array] = field(default_factory=list)
+    iterators: list[str] = field(default_factory=list)
+    scalars: list[str] = field(default_factory=list)
+    integers: list[str] = field(default_factory=list)
+    small: list[str] = field(default_factory=list)
+    finished: list[str] = field(default_factory=list)
+    moving: list[str] = field(default_factory=list)
+    outer: dict[str, Type] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)
+    features: set[str] = field(default_factory=set)
+    aliases: list[tuple[str, str, int]] = field(default_factory=list)
+    fresh: int = 0
+    guards: int = 0
+    loops: int = 0
+    in_for: bool = False
+
+    # --- Drawing
+
+    def pick(self, options: Sequence[T]) -> T:
+        return self.draw(st.sampled_from(list(options)))
+
+    def chance(self, percent: int) -> bool:
+        return self.draw(st.integers(0, 99)) >= 100 - percent
+
+    def number(self, low: int, high: int) -> int:
+        return self.draw(st.integers(low, high))
+
+    def new(self, stem: str) -> str:
+        self.fresh += 1
+        return f"{stem}{self.fresh}"
+
+    def feature(self, name: str) -> None:
+        self.features.add(name)
+
+    def scope(self) -> tuple[list[str], list[str], list[Array], list[str]]:
+        """Names in scope."""
+        return list(self.scalars), list(self.integers), list(self.arrays), list(self.moving)
+
+    def leave(self, saved: tuple[list[str], list[str], list[Array], list[str]]) -> None:
+        """Forget what was declared since."""
+        self.scalars, self.integers, self.arrays, self.moving = saved
+
+    def subscript(self) -> Expr:
+        """An affine subscript (any integer in scope)."""
+        if not self.iterators:
+            return self.pick([Number(0), Number(1), plus(Name("n"), -1)])
+        it, other = Name(self.iterators[-1]), Name(self.pick(self.iterators))
+        if self.chance(70):
+            return plus(self.pick([it, it, other]), self.pick([0, 0, 0, 0, 0, 1, -1, 2]))
+        options: list[Expr] = [
+            Number(self.number(0, 2)),
+            Binary("-", plus(Name("n"), -1), other),
+            plus(Binary("*", Number(2), it), self.number(0, 1)),
+            Binary("+", it, other),
+            Binary("-", it, other),
+            Binary("%", it, Number(self.pick([2, 3]))),
+            Binary("/", other, Number(2)),
+            Name("n"),
+        ]
+        options += [Name(name) for name in self.integers if name != "k"]
+        return self.pick(options)
+
+    def element(self, subscript: Expr | None = None) -> Target:
+        """An array element; `subscript` is its last one, if given."""
+        array = self.pick(self.arrays)
+        last = self.subscript() if subscript is None else subscript
+        if array.rank == 1:
+            return Element(array.name, (last,))
+        row = (
+            self.pick([Name(name) for name in self.iterators] or [Number(0)])
+            if self.chance(70)
+            else self.subscript()
+        )
+        if array.rank == 2:
+            return Element(array.name, (row, last) if self.chance(80) else (last, row))
+        self.feature("linear")
+        row = plus(Name("n"), -1) if isinstance(row, Number) else row
+        return Linear(array.name, row, Name("m"), last)
+
+    def value(self, depth: int = 1, without: str = "") -> Expr:
+        """An expression of the data type; never the scalar `without`."""
+        scalars = [name for name in self.scalars if name != without]
+        if depth == 0 or self.chance(45):
+            kind = self.pick(["element", "element", "element", "number", "scalar", "iterator"])
+            if kind == "scalar" and scalars and self.chance(50):
+                name = self.pick(scalars)
+                self.used.add(name)
+                return Name(name)
+            if kind == "number":
+                return Number(self.number(1, 3), self.type)
+            if kind == "iterator" and self.iterators:
+                return Name(self.pick(self.iterators))
+            if self.wild and self.chance(8):
+                self.feature("indirect read")
+                return self.element(Element("idx", (self.subscript(),)))
+            return self.element()
+        left, right = self.value(depth - 1, without), self.value(depth - 1, without)
+        if self.chance(8):
+            return Choice(self.affine_condition(), left, right)
+        if self.type == "double" and self.chance(8):
+            return Call("fabs", (left,))
+        return Binary(self.pick("+-*"), left, right)
+
+    def affine_condition(self, depth: int = 1) -> Expr:
+        if depth and self.chance(25):
+            left, right = self.affine_condition(0), self.affine_condition(0)
+            return self.pick([Binary("&&", left, right), Binary("||", left, right), Unary("!", left)])
+        if not self.iterators:
+            return Binary(">", Name("n"), Number(self.number(1, 3)))
+        it, other = Name(self.iterators[-1]), Name(self.pick(self.iterators))
+        return self.pick(
+            [
+                Binary(self.pick(["<", "<=", ">", ">=", "==", "!="]), it, Number(self.number(0, 3))),
+                Binary(self.pick(["<", ">=", "=="]), it, plus(Name("n"), -self.number(1, 3))),
+                Binary(self.pick(["<", "!=", "=="]), other, it),
+                Binary("==", Binary("%", it, Number(self.pick([2, 3]))), Number(self.number(0, 1))),
+                Binary("<", Binary("+", it, other), Name("n")),
+                Binary("!=", Binary("/", it, Number(2)), Number(1)),
+            ]
+        )
+
+
+# --------------------------------------------------------------------------------------------------
+# Draws the statements of a loop's body.
+# --------------------------------------------------------------------------------------------------
 
 
 class Statements(Expressions):
@@ -226,3 +380,143 @@ class Statements(Expressions):
         if callees.gives_value(name):
             return [Assign(self.element(), Call(name, tuple(given)))]
         return [Evaluate(Call(name, tuple(given)))]
+
+
+# --------------------------------------------------------------------------------------------------
+# Draws loops of every spelling, and what they are nested in.
+# --------------------------------------------------------------------------------------------------
+
+
+class Loops(Statements):
+    """Loops, their headers and their bodies."""
+
+    def nest_list(self, top: bool = False) -> list[Statement]:
+        body: list[Statement] = []
+        for _ in range(self.number(1, 2)):
+            body += self.loop() if self.loops < 4 and (top or self.chance(75)) else self.simple()
+        if top and self.loops == 0:
+            body += self.loop()
+        return body
+
+    def block(self) -> list[Statement]:
+        """The body of a loop."""
+        saved = self.scope()
+        body: list[Statement] = []
+        for _ in range(self.number(1, 3)):
+            deeper = len(self.iterators) < 3 and self.loops < 4 and self.chance(30)
+            body += self.inner() if deeper else self.statement()
+        self.leave(saved)
+        return body
+
+    def inner(self) -> list[Statement]:
+        """A loop in a loop, now and then under a condition."""
+        if self.chance(12):
+            condition = self.affine_condition()
+            self.guards += 1
+            body = tuple(self.loop())
+            self.guards -= 1
+            return [If(condition, body)]
+        return self.loop()
+
+    def loop(self) -> list[Statement]:
+        self.loops += 1
+        shape = self.pick(["for"] * 8 + ["for outside", "for outside", "while", "while", "do"])
+        if shape in ("while", "do"):
+            return self.counted(shape)
+        return self.for_loop(declared=shape == "for")
+
+    def iterator(self, declared: bool) -> tuple[str, Type]:
+        free = [name for name in "ijlp" if name not in self.iterators and name not in self.finished]
+        name = free[0] if declared and free and free[0] not in self.outer else self.new("e")
+        type: Type = "int"
+        if self.wild and self.chance(12):
+            type = self.pick(["unsigned", "long"])
+            self.feature(f"{type} iterator")
+        if not declared:
+            self.outer[name] = type
+        return name, type
+
+    def lower(self) -> Expr:
+        options: list[Expr] = [Number(0), Number(1), Number(0), Number(2)]
+        if self.iterators:
+            it = Name(self.pick(self.iterators))
+            options += [it, plus(it, 1), Binary("max", plus(it, -1), Number(0)), Binary("/", it, Number(2))]
+        return self.pick(options)
+
+    def upper(self) -> Expr:
+        n = Name(self.pick(["n", "m"]))
+        options: list[Expr] = [n, n, plus(n, -1), Number(4), plus(n, 1), Binary("/", n, Number(2))]
+        options += [Binary("min", n, Number(3)), Choice(Binary(">", n, Number(2)), Number(3), n)]
+        if self.iterators:
+            it = Name(self.pick(self.iterators))
+            options += [it, plus(it, 1), plus(it, 2), Binary("min", plus(it, 2), n), Binary("-", n, it)]
+        return self.pick(options)
+
+    def header(self, name: str) -> tuple[Expr, Expr, int, str]:
+        """Start, limit, step and the comparison with the limit."""
+        step = self.pick([1, 1, 1, 2, 3])
+        low, high = self.lower(), self.upper()
+        if self.chance(25):
+            form = self.pick([">=", ">"] + (["!="] if step == 1 else []))
+            return plus(high, -1), low if form == ">=" else plus(low, -1), -step, form
+        form = self.pick(["<", "<", "<=", "!="] if step == 1 else ["<", "<", "<="])
+        return low, plus(high, -1) if form == "<=" else high, step, form
+
+    def test(self, name: str, limit: Expr, form: str) -> Expr:
+        if self.chance(8):
+            self.feature("two tests")
+            other = Binary(self.pick(["<", "!=", ">="]), Name(name), self.upper())
+            return Binary("&&", *self.draw(st.permutations([self.one_test(name, limit, form), other])))
+        return self.one_test(name, limit, form)
+
+    def one_test(self, name: str, limit: Expr, form: str) -> Expr:
+        mirrored = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
+        if self.chance(10):
+            return Binary(mirrored[form], limit, Name(name))
+        return Binary(form, Name(name), limit)
+
+    def step(self, name: str, step: int) -> Assign:
+        sign = "+" if step > 0 else "-"
+        if abs(step) == 1 and self.chance(70):
+            return Assign(Name(name), Number(1), sign, brief=True)
+        if self.chance(20):
+            return Assign(Name(name), Binary(sign, Name(name), Number(abs(step))))
+        return Assign(Name(name), Number(abs(step)), sign)
+
+    def inside(self, name: str, in_for: bool) -> list[Statement]:
+        """The body of a loop with this iterator."""
+        before, self.in_for = self.in_for, in_for
+        self.iterators.append(name)
+        body = self.block()
+        self.iterators.pop()
+        self.in_for = before
+        return body
+
+    def for_loop(self, declared: bool) -> list[Statement]:
+        name, type = self.iterator(declared)
+        start, limit, step, form = self.header(name)
+        test: Expr = self.test(name, limit, form)
+        advance: Assign | None = self.step(name, step)
+        if self.chance(6):
+            start, test, advance = self.upper(), Binary(">", Step(name, "-"), Number(0)), None
+            self.feature("counts in the test")
+        first = Declare(type, name, (), start) if declared else Assign(Name(name), start)
+        body = self.inside(name, in_for=True)
+        if advance is not None and self.chance(5):
+            self.feature("iterator changed in the body")
+            body.insert(0, Assign(Name(name), Number(1), "+" if step > 0 else "-"))
+        if not declared:
+            self.finished.append(name)
+        return [For(first, test, advance, tuple(body))]
+
+    def counted(self, shape: str) -> list[Statement]:
+        name, _ = self.iterator(declared=False)
+        self.feature(shape)
+        start, limit, step, form = self.header(name)
+        test, advance = self.test(name, limit, form), self.step(name, step)
+        body = self.inside(name, in_for=False)
+        place = 0 if self.chance(15) else len(body)
+        body.insert(place, advance)
+        self.finished.append(name)
+        loop = While(test, tuple(body), name, post_test=shape == "do")
+        return [Assign(Name(name), start), loop]

@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from . import callees
-from .draw_expressions import Array
-from .draw_obstacles import Obstacles
-from .draw_structures import functions
-from .fitting import fitted
-from .nests import (
+from tests.oracle import callees
+from tests.oracle.draw_calls import Obstacles
+from tests.oracle.draw_statements import Array
+from tests.oracle.draw_structures import functions
+from tests.oracle.fitting import fitted
+from tests.oracle.nests import (
     Declare,
     Element,
     Exchange,

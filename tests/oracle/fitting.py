@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 
-from .interpreter import runner
-from .machine import Machine
-from .nests import (
+from tests.oracle.interpreter import runner
+from tests.oracle.machine import Machine
+from tests.oracle.nests import (
     Binary,
     Declare,
     Element,
@@ -31,7 +31,7 @@ from .nests import (
     rebuild,
     walk,
 )
-from .values import Undefined
+from tests.oracle.values import Undefined
 
 LARGEST = 60
 Ranges = dict[str, list[tuple[int, int]]]

@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterator
 from itertools import combinations, pairwise
 
-from .claims import AssumptionClaim, Claim
-from .evidence import Evidence, Refutation, described, shown
-from .machine import POISON, Key, LoopKey, Machine, Mismatch, View
-from .nests import counter, loops
-from .privatisable import as_number, missed, steady
-from .reordering import Sharing, Shuffled
-from .values import Undefined
-from .witness import witness_refutations
+from tests.oracle.claims import AssumptionClaim, Claim
+from tests.oracle.evidence import Evidence, Refutation, described, shown
+from tests.oracle.looping import Sharing, Shuffled
+from tests.oracle.machine import POISON, Key, LoopKey, Machine, Mismatch, View
+from tests.oracle.nests import counter, loops
+from tests.oracle.values import Undefined
+from tests.oracle.witness import as_number, missed, steady, witness_refutations
 
 ORDERS = (0, 1, 2)
 

@@ -8,12 +8,12 @@ from typing import Literal
 
 from hypothesis import strategies as st
 
-from . import drawing
-from .evidence import Evidence, Refutation, evidence
-from .nests import Program
-from .python import drawing as drawing_python
-from .python.agreement import disagreements
-from .python.evidence import evidence as evidence_python
+from tests.oracle import drawing
+from tests.oracle.evidence import Evidence, Refutation, evidence
+from tests.oracle.nests import Program
+from tests.oracle.python import drawing as drawing_python
+from tests.oracle.python.running import disagreements
+from tests.oracle.python.running import evidence as evidence_python
 
 LanguageName = Literal["c", "python"]
 

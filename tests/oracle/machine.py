@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from .nests import Inputs, Type
-from .values import BITS, PRIME, Arithmetic, Exact, Undefined, Value, fits, wrapped
+from tests.oracle.nests import Inputs, Type
+from tests.oracle.values import BITS, PRIME, Arithmetic, Exact, Undefined, Value, fits, wrapped
 
 LoopKey = tuple[str, int]
 Key = tuple[Any, ...]
@@ -106,7 +106,7 @@ class Occurrence:
 
 
 class Reordering(Protocol):
-    """Another way to run a loop (see `reordering`)."""
+    """Another way to run a loop (see `looping`)."""
 
     loop: LoopKey
 

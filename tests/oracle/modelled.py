@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .claims import ModelClaim
-from .dependences import flows
-from .evidence import Evidence, Refutation, shown
-from .extents import extents
-from .machine import Event, Machine
-from .nests import (
+from tests.oracle.arguments import extents
+from tests.oracle.claims import ModelClaim
+from tests.oracle.evidence import Evidence, Refutation, flows, shown
+from tests.oracle.machine import Event, Machine
+from tests.oracle.nests import (
     Assign,
     Binary,
     Choice,

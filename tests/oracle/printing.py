@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .nests import (
+from tests.oracle.nests import (
     Assign,
     Binary,
     Call,

@@ -10,8 +10,8 @@ from typing import Any
 
 from pycparser import c_ast, c_parser
 
-from . import callees
-from .nests import (
+from tests.oracle import callees
+from tests.oracle.nests import (
     Assign,
     Binary,
     Call,
@@ -43,7 +43,7 @@ from .nests import (
     numbered,
     walk,
 )
-from .values import COMPARE
+from tests.oracle.values import COMPARE
 
 PATH = -3
 """The rank that stands for what paths begin with: structures, pointers to them, and pointers to pointers."""

@@ -19,11 +19,10 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from .languages import LANGUAGES, LanguageName
-from .nests import Program
-from .reading import program
-from .reducing import reduced
-from .trial import Trial, trial
+from tests.oracle.languages import LANGUAGES, LanguageName
+from tests.oracle.nests import Program
+from tests.oracle.reading import program
+from tests.oracle.trial import Trial, reduced, trial
 
 CHUNK = 100
 

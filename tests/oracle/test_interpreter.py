@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from .compiling import complete, expected, printed
-from .drawing import affine_programs, programs
-from .interpreter import runner
-from .nests import Program
-from .printing import layout
-from .reading import program
-from .values import Floating
+from tests.oracle.compiling import complete, expected, printed
+from tests.oracle.drawing import affine_programs, programs
+from tests.oracle.interpreter import runner
+from tests.oracle.nests import Program
+from tests.oracle.printing import layout
+from tests.oracle.reading import program
+from tests.oracle.values import Floating
 
 _FEW = settings(
     max_examples=12,

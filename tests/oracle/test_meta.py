@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from .claims import AccessClaim, AssumptionClaim, Claim, DependenceClaim, WitnessClaim
-from .drawing import programs
-from .evidence import evidence
-from .judge import judge
-from .nests import Program, loops
-from .reading import program
+from tests.oracle.claims import AccessClaim, AssumptionClaim, Claim, DependenceClaim, WitnessClaim
+from tests.oracle.drawing import programs
+from tests.oracle.evidence import evidence
+from tests.oracle.judge import judge
+from tests.oracle.nests import Program, loops
+from tests.oracle.reading import program
 
 
 def rules(

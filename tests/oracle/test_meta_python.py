@@ -6,16 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from .claims import AssumptionClaim, Claim
-from .evidence import Evidence
-from .fitting import plus
-from .judge import judge
-from .machine import Machine
-from .nests import Assign, Element, Expr, For, Name, Number, Program, Slice, numbered
-from .python.agreement import disagreements
-from .python.evidence import evidence
-from .python.rewriting import pythonic
-from .reading import program
+from tests.oracle.claims import AssumptionClaim, Claim
+from tests.oracle.evidence import Evidence
+from tests.oracle.fitting import plus
+from tests.oracle.judge import judge
+from tests.oracle.machine import Machine
+from tests.oracle.nests import Assign, Element, Expr, For, Name, Number, Program, Slice, numbered
+from tests.oracle.python.drawing import pythonic
+from tests.oracle.python.running import disagreements, evidence
+from tests.oracle.reading import program
 
 COPY = """
 void kernel(int n, double a[n + 2], double b[n + 2])

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from tests.extent import drawn as extent
-
-from .drawing import affine_programs, programs
-from .nests import Program
-from .reading import program
-from .trial import trial
+from tests.oracle.drawing import affine_programs, programs
+from tests.oracle.nests import Program
+from tests.oracle.reading import program
+from tests.oracle.trial import trial
 
 _DRAWN = settings(
     max_examples=extent(270),

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from tests.extent import drawn as extent
-
-from .nests import Program
-from .python.drawing import affine_programs, programs
-from .trial import trial
+from tests.oracle.nests import Program
+from tests.oracle.python.drawing import affine_programs, programs
+from tests.oracle.trial import trial
 
 _DRAWN = settings(
     max_examples=extent(90),

@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 from tests.extent import drawn
-
-from .claims import claims_and_models
-from .python.recording import Log, recorded
+from tests.oracle.claims import claims_and_models
+from tests.oracle.python.running import Log, recorded
 
 _VECTOR, _MATRIX = '"np.ndarray[float, 1]"', '"np.ndarray[float, 2]"'
 _FUNCTIONS = f"""import numpy as np

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from .nests import Type
+from tests.oracle.nests import Type
 
 PRIME = (1 << 61) - 1
 BITS: dict[str, int] = {"int": 32, "unsigned": 32, "long": 64}

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import ast
+import json
+import subprocess
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 LARGEST = 700
@@ -125,3 +130,52 @@ def test_few_texts_are_made_for_isl_to_parse() -> None:
     ]
     assert len(found) <= F_STRINGS_INTO_ISL, found
     assert list(texts_for_isl(ast.parse('isl.Set(f"{{ [i] : i < {n} }}")'))) == [1]
+
+
+PASSED = {"openmp": 64, "cuda": 104}
+"""Modules that a request passes, from the action to its edit: fewer is better."""
+
+REQUEST = """
+import json, sys
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse, edit
+from polylsp.model.action import Ask, Edited
+
+text = '''void NAME(int n, double A[n][n], double B[n][n], double C[n][n]) {
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            for (int k = 0; k < n; k++)
+                C[i][j] += A[i][k] * B[k][j];
+}
+'''
+text = text.replace("NAME", "f") + text.replace("NAME", "g")
+report = analyse("a.c", text, Settings(parallel_threshold=0), schedules=False)
+passed = set()
+
+def enter(frame, event, argument):
+    if event == "call":
+        passed.add(frame.f_globals["__name__"])
+
+# The first request loads modules, which is no part of what one passes.
+for placed in report.functions:
+    ask = Ask(sys.argv[1], placed.answer.facts.name, placed.start, 1)
+    sys.setprofile(enter if placed is report.functions[1] else None)
+    made = edit("a.c", text, Settings(parallel_threshold=0), ask)
+    sys.setprofile(None)
+assert isinstance(made, Edited), made
+print(json.dumps([sorted(passed), sorted(sys.modules)]))
+"""
+
+
+@pytest.mark.parametrize("action", PASSED)
+def test_a_request_passes_few_modules_and_loads_no_other_backend(action: str) -> None:
+    command = [sys.executable, "-c", REQUEST, action]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    passed, loaded = (
+        {each for each in names if each.startswith("polylsp.")} for names in json.loads(done.stdout)
+    )
+    assert len(passed) <= PASSED[action], sorted(passed)
+    assert f"polylsp.targets.{'directives.openmp' if action == 'openmp' else 'gpu.cuda'}" in loaded
+    others = ("polylsp.targets.numba", "polylsp.targets.directives.openacc", "polylsp.transforms.tile")
+    kernels = ("polylsp.targets.gpu.cuda", "polylsp.targets.gpu.kernels") if action == "openmp" else ()
+    assert not loaded.intersection((*others, *kernels))

@@ -11,7 +11,7 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from tests.codegen.running import assert_same
+from tests.codegen.editing import assert_same
 from tests.codegen.transform.edited import WARNINGS, printed
 
 pytestmark = pytest.mark.asyncio

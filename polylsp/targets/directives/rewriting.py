@@ -17,7 +17,7 @@ from polylsp.emit.subject import Again, Subject
 from polylsp.ir.verdict import Assumption, Parallel
 from polylsp.model.action import Answer, Declined, Edited, Replacement, TransformName, applied
 from polylsp.model.facts import LoopFacts, parallel_roots
-from polylsp.transforms import TRANSFORMS
+from polylsp.transforms import transformed
 
 _IN_THE_WAY = "A vendor's pragma is about the loop as it is: remove it first."
 Edit = Callable[[Subject, int, Settings], Answer]
@@ -30,7 +30,7 @@ def rewritten_first(subject: Subject, ordinal: int, settings: Settings, edit: Ed
     roots = [root.ordinal for root in parallel_roots(subject.facts, ordinal)]
     for root in roots:
         for name in _needed(now.known(root)):
-            first = TRANSFORMS[name](now, root, settings)
+            first = transformed(name, now, root, settings)
             if isinstance(first, Declined):
                 if name == "substitute-induction":
                     return first

@@ -18,9 +18,8 @@ from polylsp.ir.effects import effects, walk
 from polylsp.ir.program import Floating, Loop
 from polylsp.model.action import Declined
 from polylsp.poly.repairs import coalesced
-from polylsp.targets.gpu.kernel_launch import sets_of
 from polylsp.targets.gpu.leaves import Leaf, Leaves, leaves_of
-from polylsp.targets.gpu.mapping import Kernel
+from polylsp.targets.gpu.mapping import Kernel, sets_of
 from polylsp.targets.gpu.region import Region, declared_in
 
 # --------------------------------------------------------------------------------------------------

@@ -17,7 +17,8 @@ from polylsp.ir.program import Assign, Block, Declare, Floating, Integer
 from polylsp.poly.scop import Access, Memory, Scop
 from polylsp.targets.gpu.alternatives import of_leaf
 from polylsp.targets.gpu.cuda_statements import expression
-from polylsp.targets.gpu.kernel_launch import (
+from polylsp.targets.gpu.leaves import Leaf, Segment, varies
+from polylsp.targets.gpu.mapping import (
     Axis,
     Launch,
     fixed,
@@ -27,7 +28,6 @@ from polylsp.targets.gpu.kernel_launch import (
     onto,
     parameter_names,
 )
-from polylsp.targets.gpu.leaves import Leaf, Segment, varies
 
 # --------------------------------------------------------------------------------------------------
 # The accesses of a launch to elements of arrays, from the points of its order.

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polylsp.emit.affine_bounds import alone
-from polylsp.emit.isl_loops import WORD, in_turn
+from polylsp.emit.affine_bounds import WORD, alone, in_turn
 from polylsp.poly.scop import Memory
 from polylsp.schedule.statement_leaves import counter
 from polylsp.targets.gpu.blocking import Blocking, Part
@@ -30,7 +29,8 @@ from polylsp.targets.gpu.cuda_statements import (
     words_of,
 )
 from polylsp.targets.gpu.device_names import Fresh
-from polylsp.targets.gpu.kernel_launch import (
+from polylsp.targets.gpu.leaves import Leaf
+from polylsp.targets.gpu.mapping import (
     Axis,
     Launch,
     as_parameters,
@@ -41,7 +41,6 @@ from polylsp.targets.gpu.kernel_launch import (
     parameter_names,
     within,
 )
-from polylsp.targets.gpu.leaves import Leaf
 from polylsp.targets.gpu.shared_memory import STRIP, Strip, block
 
 # --------------------------------------------------------------------------------------------------

@@ -11,10 +11,10 @@ from itertools import pairwise
 
 import islpy as isl
 
+from polylsp.emit.affine_bounds import is_mentioned, syntax_tree
 from polylsp.emit.c_expressions import comparison_text, condition_text, operands
 from polylsp.emit.c_expressions import text_of as c_expressions_text_of
 from polylsp.emit.c_text import plain_words
-from polylsp.emit.isl_loops import is_mentioned, syntax_tree
 from polylsp.ir.program import (
     Array,
     Assign,

@@ -46,11 +46,13 @@ from polylsp.targets.gpu.device_names import (
     Fresh,
     counters_of,
     fresh_of,
+    is_wide,
+    narrow,
     plain_name,
     plain_names,
+    strides,
     variable_names,
 )
-from polylsp.targets.gpu.index_widths import is_wide, narrow, strides
 from polylsp.targets.gpu.leaves import Leaf, Leaves
 from polylsp.targets.gpu.python_semantics import PythonWords, Sizes
 from polylsp.targets.gpu.region import Region

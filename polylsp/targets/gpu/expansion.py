@@ -23,9 +23,8 @@ from polylsp.targets.gpu.alternatives import dates, of_leaf
 from polylsp.targets.gpu.coalescing import Kept, Reference, is_plain, kept, references
 from polylsp.targets.gpu.cuda_statements import expression
 from polylsp.targets.gpu.device_names import Fresh, fresh_of, plain_names
-from polylsp.targets.gpu.kernel_launch import chosen, count, launch_of
 from polylsp.targets.gpu.leaves import Course, Expanded, Former, Leaf, Leaves, leaves_of
-from polylsp.targets.gpu.mapping import Kernel
+from polylsp.targets.gpu.mapping import Kernel, chosen, count, launch_of
 from polylsp.targets.gpu.region import Region, declared_in
 
 # --------------------------------------------------------------------------------------------------

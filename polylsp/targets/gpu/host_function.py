@@ -20,14 +20,26 @@ from polylsp.emit.subject import Subject
 from polylsp.ir.program import Integer, Loop, Variable
 from polylsp.model.action import Declined, Replacement
 from polylsp.targets.directives.loop_nesting import work_of
-from polylsp.targets.gpu.baked_macros import baked
 from polylsp.targets.gpu.buffers import Buffer, sizes
 from polylsp.targets.gpu.cuda_statements import INDENT, folded, wrapped
-from polylsp.targets.gpu.host_loops import launches
+from polylsp.targets.gpu.host_lines import (
+    STREAMS,
+    Group,
+    count_of,
+    groups_of,
+    launches,
+    memory_lines,
+    packed_name,
+    packing_lines,
+    size_lines,
+    slab_lines,
+    stream_of,
+)
 from polylsp.targets.gpu.host_parameters import (
     LARGEST,
     SMALLER,
     Host,
+    baked,
     bytes_of,
     former_lines,
     header,
@@ -40,12 +52,9 @@ from polylsp.targets.gpu.host_parameters import (
     step_names,
 )
 from polylsp.targets.gpu.launched import template
-from polylsp.targets.gpu.member_packing import packed_name, packing_lines
 from polylsp.targets.gpu.members import as_written
 from polylsp.targets.gpu.region import Region, loops_at
-from polylsp.targets.gpu.slab_lines import memory_lines, size_lines, slab_lines
 from polylsp.targets.gpu.slabs import Slabs
-from polylsp.targets.gpu.streams import STREAMS, Group, count_of, groups_of, stream_of
 
 # --------------------------------------------------------------------------------------------------
 # Inner host function: transfers in, launches, transfers out.

@@ -12,7 +12,7 @@ from math import prod
 
 import islpy as isl
 
-from polylsp.emit.isl_loops import WORD
+from polylsp.emit.affine_bounds import WORD
 from polylsp.ir.effects import walk
 from polylsp.ir.program import Assign
 from polylsp.model.action import Declined
@@ -38,27 +38,27 @@ from polylsp.targets.gpu.compute import (
     variable,
     whole,
 )
+from polylsp.targets.gpu.cooperation import Shared, copy, holds_all, place_in, shared_sum, shared_sum_lines
 from polylsp.targets.gpu.cuda_expressions import Unwritable, place_text
 from polylsp.targets.gpu.cuda_statements import INDENT, braced, condition, expression
 from polylsp.targets.gpu.device_names import Fresh
 from polylsp.targets.gpu.emission_context import Placed, Setting, placed
 from polylsp.targets.gpu.expansion import all_kept
-from polylsp.targets.gpu.kernel_launch import (
+from polylsp.targets.gpu.leaves import Leaf
+from polylsp.targets.gpu.mapping import (
     Axis,
+    Kernel,
     Launch,
     abreast,
-    atoms,
     axes_of,
     chosen,
+    further,
+    host_atoms,
     launch_of,
     maps_of,
     values_of,
 )
-from polylsp.targets.gpu.leaves import Leaf
-from polylsp.targets.gpu.mapping import Kernel
-from polylsp.targets.gpu.shared_copies import Shared, copy, holds_all, place_in
 from polylsp.targets.gpu.shared_memory import STRIP, block
-from polylsp.targets.gpu.shared_sums import shared_sum, shared_sum_lines
 from polylsp.targets.gpu.sum_kernels import Sum, Total, block_sum, thread_sum
 from polylsp.targets.gpu.vector_access import Alone, Component, Vector, Vectors, Wide, vectors_of
 
@@ -140,17 +140,11 @@ def _element(frame: Frame, place: Component | Alone, names: Mapping[Vector, str]
 def _counters(frame: Frame, leaf: Leaf, known: isl.Set, number: int) -> list[str]:
     """Values of a leaf's counters, `number` values after the thread's first one."""
     order = next(each for each in maps_of(frame.launch.order) if each.get_tuple_name(_IN) == leaf.name)
-    found = subscripts_at(order.apply_range(_back(frame, number)).reverse(), frame.names)
+    back = further(frame.launch.length, frame.axes[0].dimension, -number)
+    found = subscripts_at(order.apply_range(back).reverse(), frame.names)
     if found is None:
         raise Unwritable("An order of iterations cannot be written down.")
     return texts(found, known, frame.atoms)
-
-
-def _back(frame: Frame, number: int) -> isl.Map:
-    """Points to those that are so many values before them along `x`."""
-    names = [f"d{k}" for k in range(frame.launch.length)]
-    moved = [f"{name} - {number}" if k == frame.axes[0].dimension else name for k, name in enumerate(names)]
-    return isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(moved)}] }}")
 
 
 def _renamed(frame: Frame, leaf: Leaf, values: Sequence[str]) -> Mapping[str, str]:
@@ -267,7 +261,7 @@ def _apart(frame: Frame, part: Part, shared: Sequence[Shared], known: isl.Set) -
     """Copies and the computation from them, without conditions where the whole block needs none."""
     if not shared:
         return computed(frame, part, known)
-    full = whole(frame, part, known, [holds_all(frame, each.tile, known) for each in shared])
+    full = whole(frame, part, known, [holds_all(each.tile, known) for each in shared])
     if full is None:
         return _together(frame, part, shared, known)
     when = condition(full.gist(known), known, frame.atoms)
@@ -404,7 +398,7 @@ def drafted(task: Task, counters: Sequence[str], names: Sequence[str], fresh: Fr
     setting, kernel, summed = task.setting, task.kernel, task.summed
     private = frozenset(setting.private)
     launch = launch_of(kernel, setting.region.context, setting.parameters, private)
-    known = {**setting.parameters, **atoms("__h", counters)}
+    known = {**setting.parameters, **host_atoms(counters)}
     found = references(launch, setting.region.scop, setting.copied)
     picked = chosen(range(kernel.parallel) if summed is None else summed.loops, [each.seen for each in found])
     sizes = sizes_of(setting.settings)

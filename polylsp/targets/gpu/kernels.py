@@ -10,25 +10,23 @@ from math import prod
 import islpy as isl
 
 from polylsp.core.language import PYTHON
-from polylsp.emit.isl_loops import ShadowedError
+from polylsp.emit.affine_bounds import ShadowedError
 from polylsp.ir.effects import effects
 from polylsp.ir.program import Floating, Variable
 from polylsp.schedule.statement_leaves import counter
 from polylsp.targets.gpu.blocking import Blocking
 from polylsp.targets.gpu.buffers import Buffer
 from polylsp.targets.gpu.compute import Frame
+from polylsp.targets.gpu.cooperation import Target, target_of, total_of
 from polylsp.targets.gpu.cuda_expressions import Words
 from polylsp.targets.gpu.cuda_statements import INDENT, folded, words_of, wrapped
 from polylsp.targets.gpu.device_names import Fresh, dimension_names
 from polylsp.targets.gpu.emission_context import Setting
 from polylsp.targets.gpu.kernel_body import Draft, Task, drafted
-from polylsp.targets.gpu.kernel_launch import Axis, sets_of
-from polylsp.targets.gpu.lanes import Split
 from polylsp.targets.gpu.leaves import Leaf
-from polylsp.targets.gpu.mapping import Kernel
+from polylsp.targets.gpu.mapping import Axis, Kernel, sets_of
 from polylsp.targets.gpu.region import Region, declared_in
-from polylsp.targets.gpu.shared_sums import Target, target_of, total_of
-from polylsp.targets.gpu.sum_kernels import Sum, Total
+from polylsp.targets.gpu.sum_kernels import Split, Sum, Total
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,10 +23,9 @@ from polylsp.targets.gpu.buffers import Memories, memories_of
 from polylsp.targets.gpu.coalescing import Reference, references
 from polylsp.targets.gpu.cuda_expressions import Unwritable
 from polylsp.targets.gpu.emission_context import Setting, setting_of
-from polylsp.targets.gpu.kernel_launch import is_same, maps_of, onto
 from polylsp.targets.gpu.kernels import Written, written
 from polylsp.targets.gpu.leaves import Leaf, Leaves
-from polylsp.targets.gpu.mapping import Kernel
+from polylsp.targets.gpu.mapping import Kernel, further, is_same, maps_of, onto
 from polylsp.targets.gpu.region import Region, loops_at
 from polylsp.targets.gpu.schedule_choice import Choice, chosen, rounded
 from polylsp.targets.gpu.slabs import Slabs, slabs_of
@@ -88,7 +87,7 @@ def _is_regular(points: isl.Set, axes: Sequence[int], loop: int, side: int) -> b
     around = sorted({*axes, side, *range(min(axes), loop)} - {loop})
     values = onto(around, length).intersect_domain(points).reverse().apply_range(onto([loop], length))
     counts = isl.Map.from_pw_aff(values.dim_max(0).sub(values.dim_min(0)))
-    beside = _neighbour(len(around), around.index(side)).apply_range(counts)
+    beside = further(len(around), around.index(side), 1).apply_range(counts)
     return beside.intersect_domain(counts.domain()).is_subset(counts)
 
 
@@ -120,17 +119,10 @@ def _is_own(place: Place, side: int, inside: Sequence[Reference]) -> bool:
 
 def _steady(points: isl.Set, among: isl.Set, dimension: int) -> bool:
     """True if two neighbours along a dimension are both in a set, or none, where both are `among` others."""
-    neighbour = _neighbour(points.dim(isl.dim_type.set), dimension)
+    neighbour = further(points.dim(isl.dim_type.set), dimension, 1)
     after = points.apply(neighbour).intersect(among)
     before = points.apply(neighbour.reverse()).intersect(among)
     return after.union(before).is_subset(points)
-
-
-def _neighbour(length: int, dimension: int) -> isl.Map:
-    """Points to those that are one further along a dimension."""
-    names = [f"d{k}" for k in range(length)]
-    moved = [f"{name} + 1" if k == dimension else name for k, name in enumerate(names)]
-    return isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(moved)}] }}")
 
 
 # --------------------------------------------------------------------------------------------------

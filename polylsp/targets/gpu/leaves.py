@@ -35,7 +35,7 @@ from polylsp.ir.program import (
 from polylsp.model.action import Declined
 from polylsp.poly.scop import Access, Memory
 from polylsp.targets.directives.host_code import starts
-from polylsp.targets.gpu.kernel_launch import maps_of
+from polylsp.targets.gpu.mapping import maps_of
 from polylsp.targets.gpu.region import Region, declared_in, flat, places_in
 
 # --------------------------------------------------------------------------------------------------

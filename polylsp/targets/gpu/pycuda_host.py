@@ -11,17 +11,18 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
-from polylsp.emit.isl_loops import is_mentioned, syntax_tree
+from polylsp.emit.affine_bounds import is_mentioned, syntax_tree
 from polylsp.emit.python_expressions import NotSimpleError, operator_of, text_of
 from polylsp.frontends.python.kinds import dtype_name
 from polylsp.ir.effects import loops_in
 from polylsp.ir.program import Floating, Integer, Variable
 from polylsp.schedule.statement_leaves import counter
 from polylsp.targets.gpu.buffers import Buffer, factor
+from polylsp.targets.gpu.cooperation import Target
 from polylsp.targets.gpu.cuda_expressions import Unwritable
 from polylsp.targets.gpu.cuda_statements import wrapped
 from polylsp.targets.gpu.device_names import Fresh, plain_names
-from polylsp.targets.gpu.host_loops import (
+from polylsp.targets.gpu.host_lines import (
     MOST_BLOCKS,
     MOST_SUMMED,
     NOT_THERE,
@@ -29,11 +30,10 @@ from polylsp.targets.gpu.host_loops import (
     dated,
     host_counters,
 )
-from polylsp.targets.gpu.kernel_launch import Axis, spelled
 from polylsp.targets.gpu.kernels import Written
 from polylsp.targets.gpu.launched import Launched
+from polylsp.targets.gpu.mapping import Axis, spelled
 from polylsp.targets.gpu.python_semantics import is_unlimited
-from polylsp.targets.gpu.shared_sums import Target
 from polylsp.targets.gpu.slabs import Slabs
 from polylsp.targets.gpu.sum_kernels import BLOCKS
 

@@ -31,9 +31,8 @@ from polylsp.targets.gpu.alternatives import (
 )
 from polylsp.targets.gpu.cuda_expressions import update_of
 from polylsp.targets.gpu.expansion import expanded, placed, renamed, scalar_expanded
-from polylsp.targets.gpu.kernel_launch import maps_of, sets_of
 from polylsp.targets.gpu.leaves import Leaf, Leaves, leaves_of, useful, varies
-from polylsp.targets.gpu.mapping import Kernel, kernels, respects
+from polylsp.targets.gpu.mapping import Kernel, kernels, maps_of, respects, sets_of
 from polylsp.targets.gpu.region import Region
 from polylsp.targets.gpu.sum_kernels import sum_of, updates
 

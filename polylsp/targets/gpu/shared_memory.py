@@ -16,8 +16,8 @@ from polylsp.emit.affine_bounds import alone, highest, lowest
 from polylsp.ir.program import Floating, Integer
 from polylsp.poly.scop import Memory
 from polylsp.targets.gpu.coalescing import Reference, is_plain, subscripts_at
-from polylsp.targets.gpu.kernel_launch import Axis, is_next, is_same, onto
 from polylsp.targets.gpu.leaves import Segment, varies
+from polylsp.targets.gpu.mapping import Axis, is_next, is_same, onto
 
 # --------------------------------------------------------------------------------------------------
 # Parts of arrays that the threads of a block use together: they copy them to shared memory first,

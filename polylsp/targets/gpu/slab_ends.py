@@ -10,7 +10,7 @@ import islpy as isl
 
 from polylsp.emit.affine_bounds import PYTHON_CHOICE, Names, pieces_of, spelled
 from polylsp.targets.gpu.cuda_expressions import Unwritable
-from polylsp.targets.gpu.kernel_launch import as_parameters, ends_of
+from polylsp.targets.gpu.mapping import as_parameters, ends_of
 
 # --------------------------------------------------------------------------------------------------
 # From where to where slabs go: isl's names for their ends, and the iterations of all of them

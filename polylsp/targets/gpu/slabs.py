@@ -22,9 +22,8 @@ from polylsp.targets.gpu.alternatives import of_leaf
 from polylsp.targets.gpu.buffers import Buffer, Memories
 from polylsp.targets.gpu.device_names import fresh_of, plain_names
 from polylsp.targets.gpu.emission_context import Setting, with_signs
-from polylsp.targets.gpu.kernel_launch import sets_of
 from polylsp.targets.gpu.leaves import Leaf, Leaves
-from polylsp.targets.gpu.mapping import Kernel
+from polylsp.targets.gpu.mapping import Kernel, sets_of
 from polylsp.targets.gpu.region import Region, loops_at
 from polylsp.targets.gpu.schedule_choice import Choice
 from polylsp.targets.gpu.slab_ends import END, FIRST, SIZE, Ends, Words, difference

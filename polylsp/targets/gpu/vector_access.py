@@ -18,8 +18,8 @@ from polylsp.ir.effects import walk
 from polylsp.ir.program import Assign, Site
 from polylsp.model.action import Declined
 from polylsp.poly.scop import Memory
-from polylsp.targets.gpu.blocking_cost import Touched, accesses, vectors_pay
 from polylsp.targets.gpu.coalescing import (
+    SECTOR,
     Neighbour,
     Reference,
     Subscripts,
@@ -28,8 +28,8 @@ from polylsp.targets.gpu.coalescing import (
     plain_leaf,
 )
 from polylsp.targets.gpu.emission_context import Placed
-from polylsp.targets.gpu.kernel_launch import Axis, Launch, count
 from polylsp.targets.gpu.leaves import Leaf, Segment
+from polylsp.targets.gpu.mapping import Axis, Launch, count
 
 # --------------------------------------------------------------------------------------------------
 # Elements of a row that a thread loads or stores as vectors, and those it accesses alone.
@@ -162,6 +162,8 @@ class Vectors:
     conditions: tuple[str, ...]
 
 
+_WARP = 32
+
 _MOST = 16
 """Bytes that a thread loads at once, at most."""
 
@@ -273,6 +275,45 @@ def _starts(row: Row, width: int, places: Mapping[str, Placed], start: Start) ->
 def _touched(rows: Rows, width: int, places: Mapping[str, Placed], start: Start) -> list[Touched]:
     every = [row for _, own in rows for row in own]
     return [each for row in every for each in row.touched(width, _starts(row, width, places, start))]
+
+
+# --- Cost of accesses --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """Loads (or `stores`) of each thread in a row: `elements` of some `bytes` for each of its values; or,
+    where these are neighbours, so many `vectors`, and elements `alone`, for all of them."""
+
+    bytes: int
+    stores: bool
+    elements: int
+    vectors: int
+    alone: int
+
+
+def accesses(rows: Sequence[Touched]) -> tuple[int, int]:
+    """Number of loads and stores of a thread for all its values, where these are neighbours; and number of
+    elements stored alone, for which a warp writes parts of sectors."""
+    often = sum(each.vectors + each.alone for each in rows)
+    return often, sum(each.alone for each in rows if each.stores)
+
+
+def vectors_pay(rows: Sequence[Touched], width: int) -> bool:
+    """True if threads with `width` neighbouring values load vectors, with fewer loads and stores, and no more
+    sectors, than threads whose values have other threads' as neighbours: an element that is accessed alone
+    brings its sector along. Stores have no latency to hide."""
+    if not any(each.vectors for each in rows if not each.stores):
+        return False
+    often = sum(each.elements for each in rows) * width
+    sectors = sum(each.elements * each.bytes for each in rows) * width
+    others = sum(each.vectors * each.bytes * width + each.alone * _apart(each, width) for each in rows)
+    return accesses(rows)[0] < often and others <= sectors
+
+
+def _apart(row: Touched, width: int) -> int:
+    """The sectors that a warp touches, whose threads access one of so many elements each."""
+    return min(_WARP, _WARP * width * row.bytes // SECTOR)
 
 
 # --- What is accessed --------------------------------------------------------------------

@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
-from polylsp.emit.isl_loops import ShadowedError, in_turn, syntax_tree
+from polylsp.emit.affine_bounds import ShadowedError, in_turn, syntax_tree
 from polylsp.emit.python_expressions import NotSimpleError, operator_of, text_of
 from polylsp.frontends.python.syntax import constant
 from polylsp.model.action import Answer, Declined, Edited
-from polylsp.schedule.chain import unstable, uses
-from polylsp.schedule.locality import cost, loop_costs
+from polylsp.schedule.chain import cost, loop_costs, unstable, uses
 from polylsp.schedule.statement_leaves import Leaves, carried_at, leaves_of, listed, refusal, violated
 from polylsp.targets.numba.python_loops import (
     Block,

@@ -23,7 +23,6 @@ from polylsp.ir.program import Assign, Floating
 from polylsp.ir.verdict import Assumption, Parallel, ReductionOperator
 from polylsp.model.action import Answer, Declined, Edited, Replacement, applied
 from polylsp.model.facts import LoopFacts, is_governed, parallel_roots
-from polylsp.schedule.array_renaming import formers_of
 from polylsp.schedule.chain import fresh_name, unstable
 from polylsp.schedule.statement_leaves import Leaf, leaves_of, refusal, violated
 from polylsp.targets.directives.rewriting import differences
@@ -48,6 +47,7 @@ from polylsp.targets.numba.reordering import interchanged, skewed
 from polylsp.targets.numba.slice_bounds import Affine, strongest
 from polylsp.targets.numba.statement_loops import Names, Spelled, spelled
 from polylsp.transforms.accumulate import Accumulator, accumulators, doubt
+from polylsp.transforms.array_copy import formers_of
 from polylsp.transforms.distribute import Group, carries, dates_of, loops_of
 from polylsp.transforms.splitting import passes
 

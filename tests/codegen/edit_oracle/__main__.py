@@ -12,9 +12,8 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
-from .drawing import CLASSES
-from .soaking import BUILDS, batch, minimised, saved
-from .trial import Harvest
+from tests.codegen.edit_oracle.soaking import BUILDS, CLASSES, batch, minimised, saved
+from tests.codegen.edit_oracle.trial import Harvest
 
 BATCH = 10
 

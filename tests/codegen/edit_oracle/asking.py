@@ -12,9 +12,8 @@ from polylsp.engine.queries import analyse, edit
 from polylsp.ir.verdict import Assumption, Parallel, Verdict, word
 from polylsp.model.action import TARGETS_OF, TRANSFORMS_OF, ActionName, Ask, Declined, applied
 from polylsp.model.facts import FileReport, PlacedFunction
-
-from ..editing import QUICK
-from .writing import OPEN, PARALLEL, SEQUENTIAL, Drawn
+from tests.codegen.edit_oracle.writing import OPEN, PARALLEL, SEQUENTIAL, Drawn
+from tests.codegen.editing import QUICK
 
 PATH = "drawn.c"
 _CONDITIONS = (

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from .writing import PRELUDE, Drawn
+from tests.codegen.edit_oracle.writing import PRELUDE, Drawn
 
 HERE = Path(__file__).parent
 SUPPORT, RUNTIME = HERE / "support.c", HERE / "virtual_threads.c"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .writing import OPEN, ROOM, SIZE, Writer
+from tests.codegen.edit_oracle.writing import OPEN, ROOM, SIZE, Writer
 
 SIDE = 36
 """Rows and columns of the matrices of nests; loops stay two away from the edges."""

@@ -3,7 +3,7 @@ flat images, large arrays."""
 
 from __future__ import annotations
 
-from .writing import OPEN, PARALLEL, ROOM, SEQUENTIAL, SIZE, Writer
+from tests.codegen.edit_oracle.writing import OPEN, PARALLEL, ROOM, SEQUENTIAL, SIZE, Writer
 
 
 def pointers(w: Writer) -> None:

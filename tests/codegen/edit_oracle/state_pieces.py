@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .writing import OPEN, PARALLEL, ROOM, SEQUENTIAL, Writer
+from tests.codegen.edit_oracle.writing import OPEN, PARALLEL, ROOM, SEQUENTIAL, Writer
 
 
 def out_parameters(w: Writer) -> None:

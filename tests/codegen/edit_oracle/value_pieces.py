@@ -3,7 +3,7 @@ loops that end early."""
 
 from __future__ import annotations
 
-from .writing import OPEN, PARALLEL, ROOM, SEQUENTIAL, SIZE, Writer
+from tests.codegen.edit_oracle.writing import OPEN, PARALLEL, ROOM, SEQUENTIAL, SIZE, Writer
 
 _CASTS = (
     "uint8_t", "int8_t", "short", "uint16_t", "int", "long", "unsigned", "float", "unsigned char", "signed char",

@@ -10,7 +10,7 @@ import pytest
 from polylsp.core.settings import Settings
 from polylsp.engine.queries import analyse, edit
 from polylsp.model.action import ActionName, Answer, Ask, Declined, Edited, applied
-from tests.codegen.versions import outputs
+from tests.codegen.editing import outputs
 
 # Each name tells how sums are written in the text of the edited function.
 PRODUCTS = {

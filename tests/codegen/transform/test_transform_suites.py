@@ -16,9 +16,8 @@ from polylsp.engine.queries import analyse, edit
 from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Answer, Ask, Edited, applied
 from polylsp.model.facts import FileReport, PlacedFunction
-from polylsp.transforms import TRANSFORMS
-
-from .edited import WARNINGS
+from polylsp.transforms import MODULES as TRANSFORMS
+from tests.codegen.transform.edited import WARNINGS
 
 SUITES = sorted(Path(__file__).parent.glob("*.md"))
 

@@ -18,16 +18,14 @@ from hypothesis import strategies as st
 
 from polylsp.core.settings import Settings
 from polylsp.model.action import Declined, Edited, applied
-from polylsp.transforms import TRANSFORMS
+from polylsp.transforms import MODULES as TRANSFORMS
 from tests.codegen.drawn_programs import Drawn, mixed, of_oracle, whole
 from tests.codegen.drawn_sums import sums
+from tests.codegen.editing import outputs
 from tests.codegen.random_nests import GIVEN
-from tests.codegen.versions import outputs
+from tests.codegen.transform.drawn_nests import PROLOGUE, nests, program, stencils
+from tests.codegen.transform.edited import WARNINGS, answers, printed
 from tests.oracle.drawing import affine_programs, programs
-
-from .drawn_nests import PROLOGUE, nests, program
-from .drawn_stencils import stencils
-from .edited import WARNINGS, answers, printed
 
 
 @dataclass(slots=True)

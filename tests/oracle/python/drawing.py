@@ -1,32 +1,327 @@
-"""The programs that are drawn for C, as far as Python can say them, and array statements."""
+"""Brings a program drawn for C to what Python can say: the same loops over the same elements.
+
+A loop becomes a `for` over a `range` where that counts alike (`ranged`), and a `while` otherwise. What
+has no form in Python (`do`, a test that counts, `continue` in a loop that is spelled as `while`) is
+refused.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from hypothesis import strategies as st
 
-from .. import drawing
-from ..draw_expressions import Array
-from ..fitting import plus
-from ..nests import (
+from tests.oracle import drawing
+from tests.oracle.draw_statements import Array
+from tests.oracle.fitting import plus
+from tests.oracle.nests import (
     Assign,
     Binary,
     Declare,
     Element,
     Exchange,
     Expr,
+    For,
+    Function,
     If,
+    Jump,
     Name,
+    Node,
     Number,
+    Parameter,
+    Path,
+    Pointed,
     Program,
     Slice,
     Statement,
+    Step,
+    Structure,
     Sum,
+    Type,
+    While,
+    children,
+    rebuild,
+    walk,
 )
-from .rewriting import pythonic
+
+_FLOORS = {"/": "//", "%": "mod"}
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
+
+
+def pythonic(program: Program) -> Program | None:
+    """The program with Python's integers, and arrays that are all parameters; `None` if it has no
+    form in Python. What follows fits extents to the arrays, so that subscripts stay inside them."""
+    if any(not _sayable(node) for node in walk(program)):
+        return None
+    arrays = tuple(
+        Parameter(g.type, g.name, (Number(1),) * len(g.extents)) for g in program.globals if g.extents
+    )
+    kernel = program.kernel
+    parameters = (*map(_array, kernel.parameters), *arrays)
+    kernel = replace(kernel, parameters=parameters)
+    program = replace(
+        program,
+        functions=(*program.functions[:-1], kernel),
+        globals=tuple(g for g in program.globals if not g.extents),
+    )
+    return rebuild(program, _with_plain_integers)
+
+
+def _sayable(node: Node) -> bool:
+    match node:
+        case Step() | Pointed() | Path() | Structure() | Declare(pointer=True) | While(post_test=True):
+            return False
+        case For() if ranged(node) is None:
+            return not any(isinstance(inner, Jump) and inner.kind == "continue" for inner in _own(node))
+        case While(body=body):
+            last = body[-1] if body else None
+            jumps = any(isinstance(inner, Jump) and inner.kind == "continue" for inner in _own(node))
+            return not jumps and last is not None
+        case Declare(name=name) | Parameter(name=name):
+            return name.isidentifier()
+        case _:
+            return True
+
+
+def _own(loop: For | While) -> list[Node]:
+    """The nodes of a loop's body that belong to no loop inside it."""
+    found: list[Node] = []
+
+    def visit(node: Node) -> None:
+        found.append(node)
+        for child in children(node):
+            if not isinstance(child, For | While):
+                visit(child)
+
+    for statement in loop.body:
+        if not isinstance(statement, For | While):
+            visit(statement)
+    return found
+
+
+def _array(parameter: Parameter) -> Parameter:
+    """A pointer becomes an array of as many elements as are touched."""
+    return replace(parameter, extents=(Number(1),)) if parameter.extents == () else parameter
+
+
+def _with_plain_integers(node: Node) -> Node:
+    if isinstance(node, Number | Declare | Parameter | Function) and node.type in ("unsigned", "long"):
+        return replace(node, type="int")
+    if isinstance(node, Binary) and node.operator in _FLOORS:
+        return replace(node, operator=_FLOORS[node.operator])
+    return node
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """`for name in range(start, stop, step)`."""
+
+    name: str
+    start: Expr
+    stop: Expr
+    step: int
+
+
+def ranged(loop: For) -> Range | None:
+    """The range that a loop counts through; `None` where Python's `for` would count otherwise."""
+    first, step = loop.first, _step(loop.step)
+    if not isinstance(first, Declare) or first.value is None or step is None:
+        return None
+    limit = _limit(first.name, loop.condition, step)
+    if _may_miss_its_end(loop):
+        return None
+    if limit is None or _changes(loop.body, first.name):
+        return None
+    if {n.name for n in walk(limit) if isinstance(n, Name)} & _written(loop.body):
+        return None
+    return Range(first.name, first.value, limit, step)
+
+
+def _may_miss_its_end(loop: For) -> bool:
+    """True if a loop until something is equal may begin beyond that, and leave by a `break`."""
+    unequal = any(isinstance(node, Binary) and node.operator == "!=" for node in walk(loop.condition))
+    return unequal and any(isinstance(node, Jump) and node.kind == "break" for node in _own(loop))
+
+
+def _step(step: Assign | None) -> int | None:
+    match step:
+        case Assign(
+            target=Name(name=name), operator="", value=Binary("+" | "-" as sign, Name(other), Number(by))
+        ):
+            return (by if sign == "+" else -by) if name == other else None
+        case Assign(target=Name(), operator="+" | "-" as sign, value=Number(value=by)):
+            return by if sign == "+" else -by
+        case _:
+            return None
+
+
+def _limit(name: str, test: Expr, step: int) -> Expr | None:
+    match test:
+        case Binary(operator=operator, left=left, right=Name(name=own)) if (
+            operator in _MIRRORED and own == name
+        ):
+            return _limit(name, Binary(_MIRRORED[operator], Name(name), left), step)
+        case Binary(operator="<", left=Name(name=own), right=limit) if step > 0:
+            found = limit
+        case Binary(operator="<=", left=Name(name=own), right=limit) if step > 0:
+            found = plus(limit, 1)
+        case Binary(operator=">", left=Name(name=own), right=limit) if step < 0:
+            found = limit
+        case Binary(operator=">=", left=Name(name=own), right=limit) if step < 0:
+            found = plus(limit, -1)
+        case Binary(operator="!=", left=Name(name=own), right=limit) if abs(step) == 1:
+            found = limit
+        case _:
+            return None
+    used = {node.name for node in walk(found) if isinstance(node, Name)}
+    return found if own == name and name not in used else None
+
+
+def _changes(body: tuple[Statement, ...], name: str) -> bool:
+    return name in _written(body)
+
+
+def _written(body: tuple[Statement, ...]) -> set[str]:
+    nodes = [node for statement in body for node in walk(statement)]
+    assigned = {n.target.name for n in nodes if isinstance(n, Assign) and isinstance(n.target, Name)}
+    return assigned | {node.name for node in nodes if isinstance(node, Declare)}
+
+
+# --------------------------------------------------------------------------------------------------
+# Names that get new arrays in a printed program: another spelling of storing to all elements.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Made:
+    """The local arrays of a function of which all elements are stored at once: their lengths and types.
+    `second` are other names that arrays have for a while."""
+
+    arrays: dict[str, tuple[int, Type]]
+    has_second: bool = False
+    second: dict[str, str] = field(default_factory=dict)
+
+    @staticmethod
+    def of(function: Function, has_second: bool = False) -> Made:
+        """The arrays of a function whose names can get new ones; `has_second`: some get second names."""
+        found = {
+            node.name: (node.extents[0], node.type)
+            for node in function.body
+            if isinstance(node, Declare) and len(node.extents) == 1
+        }
+        nodes = list(walk(function))
+        filled = {name for name, (length, _) in found.items() if any(_fills(n, name, length) for n in nodes)}
+        return Made({name: one for name, one in found.items() if name in filled}, has_second)
+
+    def anew(self, node: Node) -> bool:
+        """True if a statement is printed as `name = new array`."""
+        target = node.target if isinstance(node, Assign) else None
+        known = isinstance(target, Element) and target.array in self.arrays
+        return known and _fills(node, target.array, self.arrays[target.array][0])  # type: ignore[union-attr]
+
+    def forget(self, statement: Statement) -> None:
+        """End the use of second names of arrays whose names get others in a statement."""
+        nodes = list(walk(statement))
+        bound = {node.target.array for node in nodes if self.anew(node)}
+        bound |= {name for node in nodes if isinstance(node, Exchange) for name in (node.left, node.right)}
+        self.second = {name: other for name, other in self.second.items() if name not in bound}
+
+    def named(self, statement: Statement) -> str:
+        """A statement that gives an array that was just created a second name; mostly there is none."""
+        if (
+            not self.has_second
+            or not self.anew(statement)
+            or not isinstance(statement, Assign)
+            or statement.target.uid % 7 > 1
+        ):
+            return ""
+        assert isinstance(statement.target, Element)
+        name = statement.target.array
+        part = "" if statement.target.uid % 7 else "[:]"
+        self.second = {**self.second, name: f"{name}_too"}
+        return f"{name}_too = {name}{part}"
+
+    def spelled(self, element: Element) -> str:
+        """The name of an array, or its second name."""
+        other = self.second.get(element.array, element.array)
+        return other if element.uid % 2 else element.array
+
+
+def _fills(node: Node, name: str, length: int) -> bool:
+    """True if a statement stores all elements of an array."""
+    match node:
+        case Assign(target=Element(array=array, subscripts=(Slice(start, stop, 1),)), operator="", mask=None):
+            return array == name and (start, stop) == (Number(0), Number(length))
+        case _:
+            return False
+
+
+# --------------------------------------------------------------------------------------------------
+# Parts of arrays that a printed program gives names to: another spelling of the same accesses.
+# --------------------------------------------------------------------------------------------------
+
+
+Subscripts = tuple[Expr | Slice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """`name = array[iterator]` (a row), `array.T` or `array[:]` (no iterator)."""
+
+    name: str
+    array: str
+    text: str
+    iterator: str = ""
+    turned: bool = False
+
+    def respelled(self, subscripts: Subscripts) -> Subscripts | None:
+        """The subscripts by which the view leads to the same elements; `None` where it does not."""
+        if self.iterator:
+            first = subscripts[0]
+            is_own = isinstance(first, Name) and first.name == self.iterator
+            return subscripts[1:] if is_own and len(subscripts) == 2 else None
+        slices = sum(isinstance(one, Slice) for one in subscripts)
+        if self.turned:
+            return subscripts[::-1] if slices < 2 else None
+        return subscripts
+
+
+def whole_views(kernel: Function) -> list[View]:
+    """The names that a function gives to its arrays at its start: to every other one."""
+    arrays = [p for p in kernel.parameters if p.extents]
+    found: list[View] = []
+    for number, p in enumerate(arrays):
+        turned = len(p.extents or ()) == 2
+        text = f"{p.name}.T" if turned else f"{p.name}[:]"
+        if (number + len(kernel.body)) % 2:
+            found.append(View(f"{p.name}_view", p.name, text, turned=turned))
+    return found
+
+
+def row_views(kernel: Function, iterator: str, body: tuple[Statement, ...], depth: int) -> list[View]:
+    """The names that a loop gives to the rows of arrays that its body uses."""
+    known = {p.name for p in kernel.parameters if len(p.extents or ()) == 2}
+    used = {
+        node.array
+        for statement in body
+        for node in walk(statement)
+        if isinstance(node, Element) and node.array in known and _starts_with(node, iterator)
+    }
+    # The names are the same in loops that follow one another: they are bound again.
+    return [View(f"{a}_row{depth}", a, f"{a}[{iterator}]", iterator) for a in sorted(used)]
+
+
+def _starts_with(element: Element, iterator: str) -> bool:
+    first = element.subscripts[0]
+    return isinstance(first, Name) and first.name == iterator
+
+
+# --------------------------------------------------------------------------------------------------
+# The programs that are drawn for C, as far as Python can say them, and array statements.
+# --------------------------------------------------------------------------------------------------
+
 
 MADE = 8
 """The length of the arrays whose names get new ones."""

@@ -1,10 +1,10 @@
-"""Prints a program (see `rewriting`) as Python and remembers where everything stands."""
+"""Prints a program (see `drawing`) as Python and remembers where everything stands."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..nests import (
+from tests.oracle.nests import (
     Assign,
     Binary,
     Call,
@@ -32,10 +32,8 @@ from ..nests import (
     While,
     walk,
 )
-from ..printing import Layout
-from .making import Made
-from .rewriting import ranged
-from .views import View, row_views, whole_views
+from tests.oracle.printing import Layout
+from tests.oracle.python.drawing import Made, View, ranged, row_views, whole_views
 
 _LEVEL = {
     "||": 1, "&&": 2, "==": 4, "!=": 4, "<": 4, "<=": 4, ">": 4, ">=": 4, "|": 5, "^": 6, "&": 7,

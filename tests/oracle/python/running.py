@@ -1,21 +1,171 @@
-"""Runs a printed program by CPython: its text as it is, but for calls that tell which iteration runs."""
+"""Arrays that record every access to their elements, through any view."""
 
 from __future__ import annotations
 
 import ast
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from itertools import combinations, groupby
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from ..extents import extents
-from ..machine import Key, Machine
-from ..nests import Parameter, Program
-from .making import Made
-from .printing import OWNER
-from .recording import Log, Recorded, plain, recorded
+from tests.oracle import evidence as of_any
+from tests.oracle.arguments import extents, inside_extents
+from tests.oracle.evidence import Evidence, Refutation, shown
+from tests.oracle.machine import Event, Key, LoopKey, Machine
+from tests.oracle.nests import Assign, Element, Inputs, Parameter, Program, loops, walk
+from tests.oracle.python.drawing import Made
+from tests.oracle.python.printing import OWNER, layout
+from tests.oracle.values import Floating, Undefined
+
+Place = tuple[int, ...]
+LoopRound = tuple[str, int, int]
+"""An iteration: the function, the loop's ordinal there, and the iteration's number from 0."""
+
+
+class Access(NamedTuple):
+    """An access to an element, with the iterations that were running, outermost first."""
+
+    array: str
+    key: Place
+    write: bool
+    rounds: tuple[LoopRound, ...]
+
+
+@dataclass(slots=True)
+class Log:
+    """Record of a run: its accesses, and every iteration with the value of its counter."""
+
+    accesses: list[Access] = field(default_factory=list)
+    iterations: list[tuple[LoopRound, Any]] = field(default_factory=list)
+    rounds: list[LoopRound] = field(default_factory=list)
+
+    def record(self, array: str, keys: list[Place], write: bool) -> None:
+        rounds = tuple(self.rounds)
+        self.accesses += [Access(array, key, write, rounds) for key in keys]
+
+
+class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
+    """An array, or a view of one: `places` holds the flat index of each element in the whole array.
+
+    A view reads nothing. Its elements are read when something is computed of them, and what is
+    stored is computed before.
+    """
+
+    __array_priority__ = 1000
+
+    def __init__(self, name: str, log: Log, data: npt.NDArray[Any], whole: Place, places: npt.NDArray[Any]):
+        self.name, self.log, self.data, self.whole, self.places = name, log, data, whole, places
+        self.changed = False
+
+    @property
+    def shape(self) -> Place:
+        return self.data.shape
+
+    @property
+    def size(self) -> int:
+        return self.data.size
+
+    @property
+    def ndim(self) -> int:
+        return self.data.ndim
+
+    @property
+    def dtype(self) -> Any:
+        return self.data.dtype
+
+    @property
+    def T(self) -> Recorded:
+        return self.view(self.data.T, self.places.T)
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def view(self, data: npt.NDArray[Any], places: npt.NDArray[Any]) -> Recorded:
+        return Recorded(self.name, self.log, data, self.whole, places)
+
+    def touch(self, places: npt.NDArray[Any], write: bool) -> None:
+        flat = [int(place) for place in np.ravel(places)]
+        self.log.record(self.name, [tuple(map(int, np.unravel_index(f, self.whole))) for f in flat], write)
+
+    def read(self) -> npt.NDArray[Any]:
+        """The elements, as they are now."""
+        self.touch(self.places, False)
+        return self.data.copy()
+
+    def __getitem__(self, key: Any) -> Any:
+        key = plain(key)
+        places = self.places[key]
+        if np.ndim(places):
+            return self.view(self.data[key], places)
+        self.touch(places, False)
+        return self.data[key].item()
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if isinstance(value, Recorded) and value.changed and _same(self, key, value):
+            return  # what `a[s] += b` stores at last is the view that it has changed already
+        value, key = plain(value), plain(key)
+        self.touch(self.places[key], True)
+        self.data[key] = value
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[Any]:
+        return self.read()
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **how: Any) -> Any:
+        result = getattr(ufunc, method)(*map(plain, inputs), **how)
+        if out is None:
+            return result
+        (target,) = out
+        target[...] = result
+        changed = target.view(target.data, target.places)
+        changed.changed = True
+        return changed
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return function(*plain(args), **plain(kwargs))
+
+    def copy(self) -> npt.NDArray[Any]:
+        return self.read()
+
+    def fill(self, value: Any) -> None:
+        self[...] = value
+
+    def sum(self, *args: Any, **how: Any) -> Any:
+        return self.read().sum(*args, **how)
+
+
+def _same(array: Recorded, key: Any, value: Recorded) -> bool:
+    places = array.places[plain(key)]
+    return (
+        value.name == array.name and np.shape(places) == value.shape and bool(np.all(places == value.places))
+    )
+
+
+def plain(value: Any) -> Any:
+    """A value in which recorded arrays were read."""
+    if isinstance(value, Recorded):
+        return value.read()
+    if isinstance(value, tuple | list):
+        return type(value)(map(plain, value))
+    if isinstance(value, dict):
+        return {name: plain(item) for name, item in value.items()}
+    return value
+
+
+def recorded(name: str, log: Log, data: npt.NDArray[Any]) -> Recorded:
+    """A whole array."""
+    return Recorded(name, log, data, data.shape, np.arange(data.size).reshape(data.shape))
+
+
+# --------------------------------------------------------------------------------------------------
+# Runs a printed program by CPython: its text as it is, but for calls that tell which iteration
+# runs.
+# --------------------------------------------------------------------------------------------------
+
 
 _LOOP, _ENTER, _NEXT, _LEAVE = "oracle_loop", "oracle_enter", "oracle_next", "oracle_leave"
 _MADE = "oracle_made"
@@ -158,3 +308,119 @@ def _makes(node: ast.Assign, made: frozenset[str]) -> bool:
 
 def _call(name: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
+
+
+# --------------------------------------------------------------------------------------------------
+# Evidence on a program that is printed as Python.
+# --------------------------------------------------------------------------------------------------
+
+
+def evidence(program: Program) -> of_any.Evidence:
+    """Print a program and run it, also with arrays that overlap: Python forbids that nowhere."""
+    found = of_any.evidence(program, layout)
+    found.made = _made(program)
+    found.runs = [one for one in found.runs if _runs_through(found, one)]
+    found.overlapping = list(of_any.defined_runs(program, found.runner, _overlapping(program)))
+    return found
+
+
+def _made(program: Program) -> dict[LoopKey, tuple[str, ...]]:
+    """The names that get new arrays in each loop."""
+    made, found = Made.of(program.kernel), dict[LoopKey, tuple[str, ...]]()
+    for loop in loops(program.kernel):
+        nodes = [node for node in walk(loop) if isinstance(node, Assign) and made.anew(node)]
+        names = {node.target.array for node in nodes if isinstance(node.target, Element)}
+        found[program.kernel.name, loop.ordinal] = tuple(sorted(names))
+    return found
+
+
+def _runs_through(found: of_any.Evidence, start: Machine) -> bool:
+    """True if CPython raises nothing: it checks the subscript beside an empty slice as well."""
+    try:
+        run(found.program, found.layout.text, start)
+    except IndexError:
+        return False
+    return True
+
+
+def _overlapping(program: Program) -> list[Inputs]:
+    """Inputs with two of the arrays identical."""
+    arrays = [p for p in program.kernel.parameters if p.extents and not p.constant]
+    pairs = [(p, q) for p, q in combinations(arrays, 2) if len(p.extents or ()) == len(q.extents or ())]
+    plain = [one for one in program.inputs if not one.aliases]
+    return [replace(one, aliases=((q.name, p.name, 0),)) for one in plain[:2] for p, q in pairs]
+
+
+# --------------------------------------------------------------------------------------------------
+# Holds the oracle's interpreter against CPython: both must do the same with a program.
+# --------------------------------------------------------------------------------------------------
+
+
+def disagreements(found: Evidence) -> list[Refutation]:
+    """The first difference between the interpreter's runs and CPython's."""
+    for machine in found.runs:
+        try:
+            floating = found.runner.run(machine.inputs, arithmetic=Floating)
+        except Undefined:
+            continue
+        if not inside_extents(found.program, floating):
+            continue  # what the data decide differs in this arithmetic
+        done = run(found.program, found.layout.text, floating)
+        text = _difference(found.program, floating, done)
+        if text:
+            return [
+                Refutation(found.program.kernel.name, 0, "CPython", f"{text}, with {shown(machine.inputs)}")
+            ]
+    return []
+
+
+def _difference(program: Program, machine: Machine, done: Run) -> str | None:
+    mine, its = _accesses(program, machine), [_step(access) for access in done.log.accesses]
+    for one, other in zip(_settled(mine), _settled(its), strict=False):
+        if one != other:
+            return f"accesses: {one} is {other} in CPython"
+    if len(_settled(mine)) != len(_settled(its)):
+        return f"accesses: {len(mine)} are {len(its)} in CPython"
+    rounds = Counter({key: sum(len(r.starts) for r in records) for key, records in machine.records.items()})
+    executed = Counter((function, ordinal) for (function, ordinal, _), _ in done.log.iterations)
+    if +rounds != executed:
+        return f"iterations: {dict(rounds)} are {dict(executed)} in CPython"
+    return _other_values(machine, done)
+
+
+Step = tuple[str, tuple[int, ...], bool, tuple[Any, ...]]
+
+
+def _accesses(program: Program, machine: Machine) -> list[Step]:
+    named = {p.name for p in program.kernel.parameters}
+
+    def step(event: Event) -> Step:
+        name = machine.slots[event.slot].name
+        rounds = tuple((*r.loop, r.number) for r in event.stack)
+        return (name if name in named else "", event.key, event.write, rounds)
+
+    return [step(event) for event in machine.trace if event.key]
+
+
+def _step(access: Access) -> Step:
+    return (access.array, access.key, access.write, access.rounds)
+
+
+def _settled(steps: list[Step]) -> list[Step]:
+    """The accesses; those of a kind that follow one another in any order, however often."""
+    return [step for _, alike in groupby(steps, lambda step: step[2:]) for step in sorted(set(alike))]
+
+
+def _other_values(machine: Machine, done: Run) -> str | None:
+    if not _equal(machine.result, done.result):
+        return f"values: the result {machine.result} is {done.result} in CPython"
+    for slot in machine.observable:
+        for key, value in slot.values.items():
+            held = done.arrays[slot.name].data[key] if slot.name in done.arrays else done.globals[slot.name]
+            if not _equal(value, held):
+                return f"values: {slot.name}{list(key)} is {held} in CPython, not {value}"
+    return None
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return one == other or (one != one and other != other)
