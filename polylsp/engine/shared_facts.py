@@ -155,7 +155,8 @@ def _observed(part: T, read: set[int], known: dict[int, tuple[object, object]]) 
         if isinstance(part, Constant):
             made: object = _ObservedConstant(part.value, part.type, part.site, len(known), read)
         else:
-            made = kind(*(_observed(each, read, known) for each in _FIELDS[kind](part)[:-1]))
+            parts = _FIELDS[kind](part)[:-1]  # pyright: ignore[reportArgumentType]
+            made = kind(*(_observed(each, read, known) for each in parts))
         found = known[id(part)] = part, made
     return found[1]  # type: ignore[return-value]
 
