@@ -388,7 +388,8 @@ class Loop:
     order; `iterator` is the source name of the counting variable, if the header determines one; `header`
     covers `for (...)` or `while (...)`; `site` the whole loop. `directives` are the pragmas that stand
     directly before it, as token intervals. `implied`: no loop of the source, but run by an array statement;
-    it has no findings of its own.
+    it has no findings of its own. `unusual` says what compilers that take directives decline about the way in
+    which the header is written, as half a sentence.
     """
 
     ordinal: int
@@ -402,6 +403,7 @@ class Loop:
     header: Site
     site: Site
     implied: bool = False
+    unusual: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,8 @@ def _with_what_stands_before(block: Block) -> Iterator[tuple[Loop, Sequence[Stat
 def _misfit(loop: Loop, before: Sequence[Statement]) -> str:
     if loop.kind != "for" or loop.prologue.statements:
         return "it is not a `for` loop with a counter"
+    if loop.unusual:
+        return loop.unusual
     if any(jump.kind == "break" for jump in own_jumps(loop.body)):
         return "`break` leaves it early"
     if any(returns_in(loop)):

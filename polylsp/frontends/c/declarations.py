@@ -7,7 +7,14 @@ from typing import Any, Literal
 
 from pycparser import c_ast
 
-from polylsp.frontends.c.declarators import FUNCTION, is_const, is_volatile, prototype, resolve
+from polylsp.frontends.c.declarators import (
+    FUNCTION,
+    is_const,
+    is_enumeration,
+    is_volatile,
+    prototype,
+    resolve,
+)
 from polylsp.frontends.c.escape_analysis import initialise_static
 from polylsp.frontends.c.gnu_extensions import VECTORS
 from polylsp.frontends.c.initializers import initialise, sized
@@ -59,6 +66,8 @@ def define_type(context: Context, tree: Any) -> None:
     """Enter a `typedef`."""
     type = resolve(context, tree.type, Effects())
     context.scopes[-1].typedefs[tree.name] = (type, is_volatile(context, tree))
+    if is_enumeration(context, tree):
+        context.enumerations.add(tree.name)
 
 
 def declare_parameters(context: Context, definition: Any) -> tuple[Variable, ...]:
@@ -96,8 +105,7 @@ def declare_local(context: Context, decl: Any, fx: Effects) -> None:
         storage == "static" and _is_table(decl),
         storage != "local" and _is_per_thread(context, decl),
     )
-    if is_volatile(context, decl):
-        context.volatile.add(variable.name)
+    _note(context, decl, variable)
     if storage != "local":
         _initialised(context, variable, decl)
         return
@@ -169,8 +177,7 @@ def _parameter(context: Context, decl: Any) -> Variable:
     if type == FUNCTION:
         type = Pointer(FUNCTION)
     variable = _enter(context, decl.name, type, "parameter")
-    if is_volatile(context, decl):
-        context.volatile.add(variable.name)
+    _note(context, decl, variable)
     return variable
 
 
@@ -196,9 +203,16 @@ def _global(context: Context, decl: Any) -> None:
     else:
         per_thread = _is_per_thread(context, decl)
         variable = _enter(context, decl.name, type, "global", _is_table(decl), per_thread)
+    _note(context, decl, variable)
+    _initialised(context, variable, decl)
+
+
+def _note(context: Context, decl: Any, variable: Variable) -> None:
+    """Record what the type of a variable does not tell."""
     if is_volatile(context, decl):
         context.volatile.add(variable.name)
-    _initialised(context, variable, decl)
+    if is_enumeration(context, decl):
+        context.enumerations.add(variable.name)
 
 
 def _initialised(context: Context, variable: Variable, decl: Any) -> None:

@@ -61,6 +61,17 @@ def is_volatile(context: Context, node: Any) -> bool:
     return False
 
 
+def is_enumeration(context: Context, node: Any) -> bool:
+    """True if a declarator is of an enumerated type itself."""
+    while node is not None and not isinstance(node, c_ast.PtrDecl | c_ast.ArrayDecl | c_ast.FuncDecl):
+        if isinstance(node, c_ast.Enum):
+            return True
+        if isinstance(node, c_ast.IdentifierType):
+            return len(node.names) == 1 and node.names[0] in context.enumerations
+        node = getattr(node, "type", None)
+    return False
+
+
 def is_const(node: Any) -> bool:
     """True if the object declared is itself `const` (not the target of a pointer)."""
     declared = node.type

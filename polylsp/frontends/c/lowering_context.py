@@ -286,6 +286,7 @@ class Context(UniqueNames):
     structs: dict[str, tuple[Member, ...]] = field(default_factory=dict)
     known: dict[str, Constant] = field(default_factory=dict)
     volatile: set[str] = field(default_factory=set)
+    enumerations: set[str] = field(default_factory=set)
     flows: dict[str, set[str]] = field(default_factory=dict)
     leaked: set[str] = field(default_factory=set)
     scalars: set[str] = field(default_factory=set)
