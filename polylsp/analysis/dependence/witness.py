@@ -52,7 +52,7 @@ def _shown(conflicts: Conflicts, conflict: Conflict, told: Callable[[], Dependen
     defined = conflict.relation.intersect_params(conflicts.defined(hints=True))
     # Accesses that leave their arrays may rule out all sizes at which there is a conflict.
     possible = None if defined.is_empty() else consistent(defined.wrap(), conflicts.scop.products)
-    if possible is None:
+    if possible is None or _is_entangled(conflicts, conflict):
         return None
     point = _smallest(possible)
     parameters = _coordinates(point, isl.dim_type.param)
@@ -71,6 +71,25 @@ def _shown(conflicts: Conflicts, conflict: Conflict, told: Callable[[], Dependen
         _conditions(conflict, condition(conflicts, conflict, dict(parameters))),
         conflict.if_input,
     )
+
+
+def _is_entangled(conflicts: Conflicts, conflict: Conflict) -> bool:
+    """True if a conflict rests on the value of an expression that the model takes for an input of its own
+    (`(double)k < n`), and on another input that is named in it: not all pairs of their values exist."""
+    scop = conflicts.scop
+    words = {
+        name: frozenset(_NAME.findall(scop.parameters.get(name, name)))
+        for name in _involved(conflict.relation.params())
+        if name not in scop.products and name not in scop.converted
+    }
+    computed = (n for n in words if _PLACE.fullmatch(scop.parameters.get(n, n)) is None)
+    return any(
+        not words[name].isdisjoint(words[other]) for name in computed for other in words if other != name
+    )
+
+
+_NAME = re.compile(r"[^\W\d]\w*")
+_PLACE = re.compile(r"[*&]*[\w.\[\]>-]+")
 
 
 def _conditions(conflict: Conflict, on_parameters: str) -> str:

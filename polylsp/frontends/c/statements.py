@@ -323,8 +323,8 @@ def _loop(context: Context, node: Any, next: Any) -> Statement:
 
 
 def _unusual(context: Context, node: Any) -> str:
-    """What gcc 12 or clang 19 declines about the way in which the header of a loop with a directive is
-    written, as half a sentence; empty if nothing."""
+    """Reason why gcc 12 or clang 19 declines a directive before a loop whose header is written like this, as
+    half a sentence; empty if there is none."""
     sites = context.sites
     start = header(context, node).first + 2
     test = sites.until(start, ";") + 1
