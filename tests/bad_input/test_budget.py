@@ -76,7 +76,8 @@ def _choices() -> str:
 
 @pytest.mark.parametrize("body", [_clamped(), _disjunctions()], ids=["clamped", "disjunctions"])
 def test_a_nest_that_takes_too_many_operations_is_given_up(check, body: str) -> None:
-    found = check(MINMAX + function(body, PARAMETERS), "--setting", "findings=all")
+    given = ("--setting", "findings=all", "--setting", "max_seconds=120")
+    found = check(MINMAX + function(body, PARAMETERS), *given)
     assert found.keeps_the_good_ones()
     assert "budget" in found.verdicts("odd")
     given_up = [said for said in found.messages("not-analyzable") if "isl operations" in said]
