@@ -82,14 +82,21 @@ def _is_entangled(conflicts: Conflicts, conflict: Conflict) -> bool:
         for name in _involved(conflict.relation.params())
         if name not in scop.products and name not in scop.converted
     }
-    computed = (n for n in words if _PLACE.fullmatch(scop.parameters.get(n, n)) is None)
+    computed = (n for n in words if _is_condition(scop.parameters.get(n, n)))
     return any(
         not words[name].isdisjoint(words[other]) for name in computed for other in words if other != name
     )
 
 
+def _is_condition(text: str) -> bool:
+    """True for a comparison, a logical operation, a quotient or a remainder, without calls: a size of arrays
+    that a call makes has inputs of the call in it, but any size is possible."""
+    return _DECIDES.search(text) is not None and _CALL.search(text) is None
+
+
 _NAME = re.compile(r"[^\W\d]\w*")
-_PLACE = re.compile(r"[*&]*[\w.\[\]>-]+")
+_DECIDES = re.compile(r"[<=!&|/%]|(?<!-)>")
+_CALL = re.compile(r"\w\(")
 
 
 def _conditions(conflict: Conflict, on_parameters: str) -> str:
