@@ -56,7 +56,8 @@ module.exports = {
       const some = await vscode.commands.executeCommand('vscode.executeInlayHintProvider', uri, whole);
       return some.length >= 2 && some;
     });
-    const shown = Object.fromEntries(hints.map((each) => [each.position.line, each.label]));
+    const text = (label) => (typeof label === 'string' ? label : label.map((part) => part.value).join(''));
+    const shown = Object.fromEntries(hints.map((each) => [each.position.line, text(each.label)]));
     assert.match(shown[loopLine(0)], /^parallel/);
     assert.match(shown[loopLine(1)], /^sequential/);
   },
