@@ -117,7 +117,8 @@ class Variable:
     no pointer leads to it. `remade`: an array whose name gets new ones, each of which replaces the whole
     contents of the one before (Python). `bytes`: its size, where the declaration settles it (C).
     `per_thread`: each thread has a private variable of that name. `leads_to` are the names in the source of
-    variables whose addresses its initialiser has, if its storage is static.
+    variables whose addresses its initialiser has, if its storage is static, sorted: keys of summaries are
+    spelled with them.
     """
 
     name: str
@@ -130,7 +131,7 @@ class Variable:
     remade: bool = False
     bytes: int | None = None
     per_thread: bool = False
-    leads_to: frozenset[str] = frozenset()
+    leads_to: tuple[str, ...] = ()
 
     def __hash__(self) -> int:
         return hash(self.name)

@@ -271,8 +271,7 @@ def test_summaries_are_made_by_one_process(summarised: Callable[[str], list[str]
     assert summarised(CALLS.replace("one(p, k + 1);", "")) == ["two"]
 
 
-# Few: some of the expressions that are drawn take minutes.
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=10)
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.from_type(SummaryAccess), st.text(), st.integers() | st.floats(allow_nan=False))
 def test_any_summary_comes_back_as_it_was(access: SummaryAccess, name: str, value: float) -> None:
     constant = Constant(value, Integer(32, True), Site(0, 1))

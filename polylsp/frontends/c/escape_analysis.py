@@ -44,7 +44,7 @@ def give(context: Context, value: Expr) -> None:
         context.leaked |= _sources(context, value)
 
 
-def initialise_static(context: Context, init: Any) -> frozenset[str]:
+def initialise_static(context: Context, init: Any) -> tuple[str, ...]:
     """Record the addresses in the initialiser of an object with static storage: they get away at once. The
     variables of which these are, by their names in the source."""
     found: set[str] = set()
@@ -56,7 +56,7 @@ def initialise_static(context: Context, init: Any) -> frozenset[str]:
             context.leaked.add("&" + named.name)
             found.add(named.source_name)
         pending += [child for _, child in node.children()] if node is not None else []
-    return frozenset(found)
+    return tuple(sorted(found))
 
 
 def escaped(context: Context) -> frozenset[str]:
