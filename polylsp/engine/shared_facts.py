@@ -87,14 +87,11 @@ class _Template:
     def holds_for(self, other: Function) -> bool:
         """True if another function has the same facts."""
         own = self.function
-        return (
-            own.parameters == other.parameters
-            and own.name_site == other.name_site
-            and own.problems == other.problems
-            and own.directives == other.directives
-            and own.per_thread == other.per_thread
-            and _agree(own.body, other.body, self.read)
-        )
+        return _AROUND(own) == _AROUND(other) and _agree(own.body, other.body, self.read)
+
+
+_AROUND = attrgetter(*(each.name for each in fields(Function) if each.name not in ("name", "body")))
+"""All of a function but its name and body."""
 
 
 class _ObservedConstant(Constant):

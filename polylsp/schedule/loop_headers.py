@@ -20,7 +20,7 @@ from polylsp.emit.subject import Subject
 from polylsp.ir.program import Binary, Integer, stripped
 from polylsp.model.action import Declined
 from polylsp.schedule.chain import Chain, chain_comments, header_values
-from polylsp.schedule.statement_leaves import counter
+from polylsp.schedule.statement_leaves import counter, has_few_bits
 
 # --------------------------------------------------------------------------------------------------
 # Headers of loops, read off the syntax: bounds are sums of counters and numbers, and of texts that
@@ -235,10 +235,6 @@ class Iterations:
     steps: tuple[int, ...]
 
 
-_LEAST_BITS = 32
-"""Bits of a counter to which tiles may be added."""
-
-
 def iterations(subject: Subject, chain: Chain, down: bool = False) -> Iterations | Declined:
     """The iterations of loops that count up by one, in signed integers, between linear bounds; or `down` by
     one, for an edit that asks in which direction they go."""
@@ -255,7 +251,7 @@ def iterations(subject: Subject, chain: Chain, down: bool = False) -> Iterations
                 f"The loop `{name}` counts in unsigned integers, where new bounds could wrap around."
             )
         of_type = counter(subject, ordinal).type
-        if isinstance(of_type, Integer) and of_type.bits < _LEAST_BITS:
+        if isinstance(of_type, Integer) and has_few_bits(subject, ordinal):
             return Declined(f"The loop `{name}` counts in {of_type.bits} bits, where new bounds may not fit.")
         found = header_of(reader, depth, text.node)
         if found is None or (found.step < 0 and not down):

@@ -108,6 +108,15 @@ def counter(subject: Subject, ordinal: int) -> Variable:
     return step.target.variable
 
 
+def has_few_bits(subject: Subject, ordinal: int) -> bool:
+    """True if the counter of a loop has fewer than 32 bits, which other bounds may not fit."""
+    of_type = counter(subject, ordinal).type
+    return isinstance(of_type, Integer) and of_type.bits < _FEW_BITS
+
+
+_FEW_BITS = 32
+
+
 # --- Another order -----------------------------------------------------------------------
 
 

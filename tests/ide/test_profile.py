@@ -74,12 +74,12 @@ MULTIPLY, LOOP = (19, 26), (21, 24)
 
 
 def test_perf_counts_callers_and_lines() -> None:
-    found = profile_of(PERF).of("/work/src/hot.c")
+    found = profile_of(PERF).of("/home/user/src/hot.c")
     assert found.share("multiply", MULTIPLY, LOOP) == Share(0.75, "loop")
     assert found.share("main", (28, 33), (29, 31)) == Share(0.25, "loop")
     assert found.share("scale", (6, 12), (8, 9)) == Share(0.25, "loop")
     assert found.share("scale", (6, 12), (10, 11)) is None, "its lines are in the profile, and these are not"
-    assert profile_of(PERF).of("/work/src/cold.c").share("multiply", MULTIPLY, LOOP) is None
+    assert profile_of(PERF).of("/home/user/src/cold.c").share("multiply", MULTIPLY, LOOP) is None
 
 
 def test_perf_without_lines_counts_for_functions() -> None:
@@ -102,7 +102,7 @@ def test_gprof_by_line() -> None:
 
 
 def test_stacks_count_once_for_recursion_and_in_their_own_file() -> None:
-    found = profile_of(STACKS).of("/work/slow.py")
+    found = profile_of(STACKS).of("/home/user/slow.py")
     assert found.share("Grid.rows", (1, 6), (3, 5)) == Share(0.8, "loop")
     assert found.share("Grid.rows", (1, 6), (5, 5)) == Share(0.8, "loop")
     assert found.share("Grid.rows", (1, 6), (4, 4)) == Share(0.2, "loop")

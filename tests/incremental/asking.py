@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from polylsp.core.query import recording
+import pytest
+
+from polylsp.core.query import Query, recording
 from polylsp.core.settings import Settings
+from polylsp.engine import decisions, prepared, queries, shared_facts
 from polylsp.engine.queries import analyse, edit
 from polylsp.ir.verdict import word
 from polylsp.model import action
@@ -72,3 +76,13 @@ _FUNCTION_OF: dict[str, Callable[[Any], str]] = {
     "summarised": lambda prepared: prepared.function.name,
     "decided": lambda task: task.prepared.function.name,
 }
+
+
+def begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget all that this process remembers, as another one would not know it."""
+    anew = Query(decisions.decided.__wrapped__, 4096)
+    for module in (decisions, queries):
+        monkeypatch.setattr(module, "decided", anew)
+    for name in ("_states", "_models"):
+        monkeypatch.setattr(prepared, name, OrderedDict())
+    monkeypatch.setattr(shared_facts, "_shapes", OrderedDict())

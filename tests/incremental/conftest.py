@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from asking import Edited
+from asking import Edited, begin_anew
 
 from polylsp.engine import c_files, decisions
 from polylsp.frontends.c.function_tokens import expand
@@ -25,3 +25,18 @@ def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Edit:
         return edited
 
     return open_text
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The functions that are really analysed."""
+    names: list[str] = []
+    real = decisions.facts
+
+    def facts(function, calls, wanted):
+        names.append(function.name)
+        return real(function, calls, wanted)
+
+    begin_anew(monkeypatch)
+    monkeypatch.setattr(decisions, "facts", facts)
+    return names

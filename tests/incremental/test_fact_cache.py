@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from asking import begin_anew
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from polylsp.core.disk_cache import cache_folder
 from polylsp.core.json_values import form_of
-from polylsp.core.query import Query
 from polylsp.core.settings import Settings
-from polylsp.engine import decisions, fact_cache, prepared, queries, shared_facts
+from polylsp.engine import decisions, fact_cache, queries
 from polylsp.engine.fact_cache import decoded, encoded
 from polylsp.engine.reading import language_for
 from polylsp.ir.directive import DirectiveFacts, Finding
@@ -41,33 +40,8 @@ void ones(int n, double *p) {
 """
 
 
-def begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget all that this process remembers, as another one would not know it."""
-    anew = Query(decisions.decided.__wrapped__, 4096)
-    for module in (decisions, queries):
-        monkeypatch.setattr(module, "decided", anew)
-    for name in ("_states", "_models"):
-        monkeypatch.setattr(prepared, name, OrderedDict())
-    monkeypatch.setattr(shared_facts, "_shapes", OrderedDict())
-
-
 def analysed(text: str = TEXT, schedules: bool = True, **settings: bool) -> FileReport:
     return queries.analyse("a.c", text, Settings(**settings), schedules=schedules)
-
-
-@pytest.fixture
-def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The functions that are really analysed."""
-    names: list[str] = []
-    real = decisions.facts
-
-    def facts(function, calls, wanted):
-        names.append(function.name)
-        return real(function, calls, wanted)
-
-    begin_anew(monkeypatch)
-    monkeypatch.setattr(decisions, "facts", facts)
-    return names
 
 
 def test_another_process_analyses_nothing(counted: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from asking import begin_anew
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_fact_cache import begin_anew
 
 from polylsp.analysis.scop.summaries import NoSummary, SummaryAccess
 from polylsp.core import source_files

@@ -6,29 +6,13 @@ from collections import OrderedDict
 from dataclasses import replace
 
 import pytest
-from test_fact_cache import begin_anew
 
 from polylsp.core.settings import Settings
-from polylsp.engine import decisions, queries, shared_facts
+from polylsp.engine import queries, shared_facts
 from polylsp.ir.program import Constant, Integer, Site
 from polylsp.model.facts import FunctionFacts
 
 SCALED = "void {name}(int n, double *x) {{ for (int i = 0; i < n; i++) x[i] = {number} * x[i] + 1; }}\n"
-
-
-@pytest.fixture
-def analysed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The functions that are really analysed, in a memory that knows of none."""
-    names: list[str] = []
-    real = decisions.facts
-
-    def facts(function, calls, wanted):
-        names.append(function.name)
-        return real(function, calls, wanted)
-
-    begin_anew(monkeypatch)
-    monkeypatch.setattr(decisions, "facts", facts)
-    return names
 
 
 def facts_of(text: str) -> list[FunctionFacts]:
@@ -37,10 +21,10 @@ def facts_of(text: str) -> list[FunctionFacts]:
     return [replace(each.answer.facts, seconds=(), operations=0) for each in found]
 
 
-def test_functions_that_differ_in_a_factor_share_their_facts(analysed: list[str]) -> None:
+def test_functions_that_differ_in_a_factor_share_their_facts(counted: list[str]) -> None:
     text = "".join(SCALED.format(name=f"f{k}", number=f"{k}.5") for k in range(6))
     found = facts_of(text)
-    assert analysed == ["f0", "f1"]
+    assert counted == ["f0", "f1"]
     assert [each.name for each in found] == [f"f{k}" for k in range(6)]
     assert {repr(replace(each, name="")) for each in found} == {repr(replace(found[0], name=""))}
 
@@ -57,7 +41,7 @@ def test_functions_that_differ_in_a_factor_share_their_facts(analysed: list[str]
     ],
 )
 def test_a_number_that_facts_rest_on_is_not_shared(
-    template: str, numbers: tuple[int, ...], analysed: list[str]
+    template: str, numbers: tuple[int, ...], counted: list[str]
 ) -> None:
     texts = [template.format(number) for number in numbers for _ in range(2)]
     text = "".join(f"void g{k}(int n, double *x) {{ {body} }}\n" for k, body in enumerate(texts))
@@ -70,14 +54,14 @@ def test_a_number_that_facts_rest_on_is_not_shared(
     assert len({repr(replace(each, name="")) for each in together}) > 1
 
 
-def test_facts_are_not_shared_across_functions_of_other_types(analysed: list[str]) -> None:
+def test_facts_are_not_shared_across_functions_of_other_types(counted: list[str]) -> None:
     scaled = "".join(SCALED.format(name=f"f{k}", number=f"{k}.5") for k in range(3)).replace("double", "T")
     facts_of(f"typedef double T;\n{scaled}")
     facts_of(f"typedef float T;\n{scaled}")
-    assert analysed == ["f0", "f1", "f0"]
+    assert counted == ["f0", "f1", "f0"]
 
 
-def test_facts_are_not_shared_across_other_effects_of_a_callee(analysed: list[str]) -> None:
+def test_facts_are_not_shared_across_other_effects_of_a_callee(counted: list[str]) -> None:
     calls = "void {name}(int n, double *x) {{ for (int i = 0; i < n; i++) x[i] = step(x, i); }}\n"
     callers = "".join(calls.format(name=f"f{k}") for k in range(3))
     pure = facts_of("static double step(double *x, int i) { return 2.0 * x[i]; }\n" + callers)
@@ -102,7 +86,7 @@ def test_a_constant_notes_every_use_of_its_value() -> None:
         assert read == {5}
 
 
-def test_shapes_are_forgotten(analysed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shapes_are_forgotten(counted: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_facts, "_SHAPES", 2)
     bodies = ("x[i] = 1.5;", "x[i] += 1.5;", "x[i] = x[i] * 1.5;", "x[i] = 1.5 - x[i];")
     text = "".join(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import islpy as isl
 
@@ -57,7 +57,8 @@ def _shown(conflicts: Conflicts, conflict: Conflict, told: Callable[[], Dependen
     point = _smallest(possible)
     parameters = _coordinates(point, isl.dim_type.param)
     parameters.sort(key=lambda p: p[0] in conflicts.scop.converted)
-    shown = {conflicts.scop.shown_parameters.get(n, n): v for n, v in reversed(parameters)}
+    spelled = conflicts.scop.shown_parameters
+    shown = {spelled.get(n, n): v for n, v in reversed(parameters)}
     values = [
         point.get_coordinate_val(isl.dim_type.set, k).to_python()
         for k in range(len(source.loops) + len(sink.loops))
@@ -120,42 +121,50 @@ def condition(conflicts: Conflicts, conflict: Conflict, example: Mapping[str, in
     # What is defined alone brings in others: sizes of arrays, which accesses stay inside of.
     involved = _involved(related)
     free = [name for name in involved if name not in sizes]
-    if not free and not _long_loops(conflicts, conflict).intersect(defined).is_subset(meeting):
+    if not free:
         # A size that is in a subscript, too: `a[i + k]` while `i + k < n`.
         ends = conflict.source.relation, conflict.sink.relation
         free = [name for name in involved if any(_depends(end, name) for end in ends)]
+        if free and _long_loops(conflicts, loops).intersect(defined).is_subset(meeting):
+            return ""
     if not free or any(n in scop.products or n in scop.derived or n in scop.converted for n in free):
         return ""
     for ordinal in loops:
         defined = defined.intersect(scop.loops[ordinal].domain.params())
     own = coalesced(_only(meeting, free).gist(_only(defined, free)))
-    text = _formula(own, scop.shown_parameters)
+    spelled = scop.shown_parameters
+    text = _formula(own, spelled)
     if text:
         return f"if `{text}`"
     rest = [name for name in _involved(meeting) if name in sizes]
     if _only(meeting, rest).intersect(defined).is_subset(meeting):
         return ""
-    names = " and ".join(f"`{scop.shown_parameters.get(n, n)}`" for n in free)
+    names = " and ".join(f"`{spelled.get(n, n)}`" for n in free)
     values = " and ".join(str(example[n]) for n in free if n in example)
     return f"at some values of {names}, such as {values}" if values else ""
 
 
-def _long_loops(conflicts: Conflicts, conflict: Conflict) -> isl.Set:
-    """The parameter values at which each loop around the ends of a conflict has many iterations."""
-    loops = conflicts.scop.loops
+def _long_loops(conflicts: Conflicts, ordinals: Iterable[int]) -> isl.Set:
+    """The parameter values at which each of some loops has many iterations."""
+    many = isl.Set(f"{{ [d] : d >= {_MANY} or d <= -{_MANY} }}")
     result = isl.Set("{ : }")
-    for ordinal in {o for end in (conflict.source, conflict.sink) for o in conflicts.statement(end).loops}:
-        domain = loops[ordinal].domain
-        depth = domain.dim(isl.dim_type.set) - 1
-        pairs = same_iteration(isl.Map.from_domain_and_range(domain, domain), depth)
-        pairs = earlier(pairs, depth, loops[ordinal].direction)
-        many = isl.Set(f"{{ [d] : d >= {_MANY} or d <= -{_MANY} }}")
+    for ordinal in ordinals:
+        pairs, depth = _pairs_of(conflicts, ordinal)
         result = result.intersect(iteration_distances(pairs, depth).intersect(many).params())
     return result
 
 
 _MANY = 64
 """Iterations of a long loop."""
+
+
+def _pairs_of(conflicts: Conflicts, ordinal: int) -> tuple[isl.Map, int]:
+    """The pairs of iterations of a loop, the first one earlier, in the same iterations of the loops around
+    it; and the number of these loops."""
+    loop = conflicts.scop.loops[ordinal]
+    depth = loop.domain.dim(isl.dim_type.set) - 1
+    pairs = same_iteration(isl.Map.from_domain_and_range(loop.domain, loop.domain), depth)
+    return earlier(pairs, depth, loop.direction), depth
 
 
 def _depends(relation: isl.Map, name: str) -> bool:
@@ -239,17 +248,15 @@ def first_iterations(
 ) -> tuple[tuple[tuple[str, int], ...], tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]] | None:
     """The first two iterations of a loop, and parameters at which it has two; `None` if it never has."""
     scop = conflicts.scop
-    domain = scop.loops[ordinal].domain
-    depth = domain.dim(isl.dim_type.set) - 1
-    pairs = isl.Map.from_domain_and_range(domain, domain)
-    pairs = earlier(same_iteration(pairs, depth), depth, scop.loops[ordinal].direction)
+    pairs, depth = _pairs_of(conflicts, ordinal)
     pairs = pairs.intersect_params(conflicts.defined(hints=True))
     possible = None if pairs.is_empty() else consistent(pairs.wrap(), scop.products)
     around = next((s.loops for s in scop.statements if ordinal in s.loops), None if depth else (ordinal,))
     if possible is None or around is None:
         return None
     point = _smallest(possible)
-    shown = {scop.shown_parameters.get(n, n): v for n, v in reversed(_coordinates(point, isl.dim_type.param))}
+    spelled = scop.shown_parameters
+    shown = {spelled.get(n, n): v for n, v in reversed(_coordinates(point, isl.dim_type.param))}
     names = [scop.loops[o].iterator for o in around[: depth + 1]]
     values = [point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(2 * depth + 2)]
     first, second = values[: depth + 1], values[depth + 1 :]
@@ -268,7 +275,8 @@ def out_of_bounds(conflicts: Conflicts, access: Access) -> Rejection:
         values = [point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(len(loops))]
         parts = [f"{scop.loops[o].iterator} = {v}" for o, v in zip(loops, values, strict=True)]
         named = set(_WORD.findall(text))
-        inputs = [(scop.shown_parameters.get(n, n), v) for n, v in _coordinates(point, isl.dim_type.param)]
+        spelled = scop.shown_parameters
+        inputs = [(spelled.get(n, n), v) for n, v in _coordinates(point, isl.dim_type.param)]
         parts = [f"{name} = {value}" for name, value in inputs if name in named] + parts
         elements = access.relation.intersect_domain(isl.Set.from_point(point)).range().sample_point()
         subscripts = [

@@ -215,8 +215,7 @@ def _released(call: Call, scope: Scope) -> list[RawAccess]:
         scope.object_to(start)
         return []
     steps = (*start.steps[:-1], At(anything(call.site)))
-    path = Path(start.base, steps, start.followed, taken=start.taken, loaded=bool(start.followed))
-    path = replace(path, recast=start.recast)
+    path = Path(start.base, steps, start.followed, False, start.taken, bool(start.followed), start.recast)
     made = RawAccess(
         path, "write", pointer.site, pointer.type.to, start.base.variable, spell(pointer), exact=False
     )
@@ -429,8 +428,7 @@ def _path(start: PointerValue, access: SummaryAccess) -> Path:
     more = tuple(At(ZERO) if s == "[]" else Member(s[1:]) for s in rest)
     before = len(steps) + len(rest) - len(access.shape)
     followed = start.followed | {before + step for step in access.followed}
-    path = Path(start.base, (*steps, *more), followed, taken=start.taken, loaded=bool(followed))
-    return replace(path, recast=start.recast)
+    return Path(start.base, (*steps, *more), followed, False, start.taken, bool(followed), start.recast)
 
 
 def _written_by(call: Call, calls: Calls, own: Effects) -> Iterator[Place]:

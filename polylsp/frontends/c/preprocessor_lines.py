@@ -153,26 +153,25 @@ def _plain_test(argument: str) -> _Test | None:
         words.append(found[1])
         at = found.end()
     try:
-        test, at = _any_of(words, 0)
+        test, at = _joined(words, 0, _JOINING)
     except (ValueError, RecursionError):
         return None
     return None if words[at] else test
 
 
-def _any_of(words: list[str], at: int) -> tuple[_Test, int]:
-    """The tests between `||` from one word on, and the number of the word after them."""
-    test, at = _all_of(words, at)
-    while words[at] == "||":
-        other, at = _all_of(words, at + 1)
-        test = ("||", test, other)
-    return test, at
+_JOINING = ("||", "&&")
+"""The operators between tests, from the one that binds least."""
 
 
-def _all_of(words: list[str], at: int) -> tuple[_Test, int]:
-    test, at = _one_test(words, at)
-    while words[at] == "&&":
-        other, at = _one_test(words, at + 1)
-        test = ("&&", test, other)
+def _joined(words: list[str], at: int, operators: Sequence[str]) -> tuple[_Test, int]:
+    """The tests between operators from one word on, and the number of the word after them."""
+    if not operators:
+        return _one_test(words, at)
+    operator, *tighter = operators
+    test, at = _joined(words, at, tighter)
+    while words[at] == operator:
+        other, at = _joined(words, at + 1, tighter)
+        test = (operator, test, other)
     return test, at
 
 
@@ -182,7 +181,7 @@ def _one_test(words: list[str], at: int) -> tuple[_Test, int]:
             test, at = _one_test(words, at + 1)
             return ("!", test, test), at
         case "(":
-            test, at = _any_of(words, at + 1)
+            test, at = _joined(words, at + 1, _JOINING)
             if words[at] != ")":
                 raise ValueError
             return test, at + 1

@@ -28,19 +28,18 @@ from polylsp.ir.program import (
     Declare,
     Expr,
     If,
-    Integer,
     Loop,
     Place,
     Read,
     Site,
     Statement,
-    Variable,
     subexpressions,
     within,
 )
 from polylsp.ir.verdict import Parallel
 from polylsp.model.facts import LoopFacts
 from polylsp.poly.scop import Scop, ScopStatement
+from polylsp.schedule.statement_leaves import counter, has_few_bits
 
 # --------------------------------------------------------------------------------------------------
 # Nesting of the loops under a directive: those that share it (`collapse`), and the balance of their
@@ -66,21 +65,12 @@ def collapsible(subject: Subject, root: LoopFacts) -> tuple[LoopFacts, ...]:
         facts = subject.known(inner.ordinal)
         if not _joins(facts, root) or not _is_rectangular(subject, inner, root):
             break
-        if _is_narrow(subject, root) or _is_narrow(subject, facts):
+        if has_few_bits(subject, root.ordinal) or has_few_bits(subject, facts.ordinal):
             break
         if keeps_apart(subject, found[-1], facts):
             break
         found.append(facts)
     return tuple(found)
-
-
-def _is_narrow(subject: Subject, loop: LoopFacts) -> bool:
-    """True if the counter of a loop has fewer than 32 bits."""
-    of_type = counter_of(subject.loop(loop.ordinal)).type
-    return isinstance(of_type, Integer) and of_type.bits < _NARROW
-
-
-_NARROW = 32
 
 
 def limited(loops: tuple[LoopFacts, ...], most: int) -> tuple[LoopFacts, ...]:
@@ -126,17 +116,11 @@ def _is_rectangular(subject: Subject, inner: Loop, root: LoopFacts) -> bool:
     """True if the first and last value and the step are the same in all iterations of the loops around."""
     changed = effects(subject.loop(root.ordinal)).scalars
     return not any(
-        isinstance(node, Read) and node.place.variable.name in changed - {counter_of(inner).name}
+        isinstance(node, Read)
+        and node.place.variable.name in changed - {counter(subject, inner.ordinal).name}
         for value in _header_values(subject, inner)
         for node in subexpressions(value)
     )
-
-
-def counter_of(loop: Loop) -> Variable:
-    """The variable that counts the iterations of a loop in canonical form."""
-    step = loop.step.statements[0]
-    assert isinstance(step, Assign)
-    return step.target.variable
 
 
 def _header_values(subject: Subject, loop: Loop) -> Iterable[Expr]:

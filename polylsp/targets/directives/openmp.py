@@ -19,9 +19,9 @@ from polylsp.ir.program import Integer
 from polylsp.ir.verdict import Assumption, Parallel
 from polylsp.model.action import Answer, Declined, Edited, Replacement
 from polylsp.model.facts import LoopFacts, parallel_roots
+from polylsp.schedule.statement_leaves import counter
 from polylsp.targets.directives.loop_nesting import (
     collapsible,
-    counter_of,
     inner_loops,
     is_uneven,
     limited,
@@ -154,7 +154,7 @@ def _schedule(
     found = subject.nest(root)
     if found is None or not is_uneven(found[1].scop, root):
         return None
-    of_type = counter_of(subject.loop(root)).type
+    of_type = counter(subject, root).type
     if isinstance(of_type, Integer) and not of_type.signed and found[1].scop.loops[root].step < 0:
         kind = "static"
     inside = inner_loops(subject, loops[-1].ordinal)

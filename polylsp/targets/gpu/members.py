@@ -209,7 +209,8 @@ def _led(root: Variable, aliases: Mapping[str, Place]) -> int | None:
 
 
 def _behind(chosen: list[int], steps: tuple[Index | Field, ...]) -> tuple[int, int]:
-    """The steps behind the subscript that chooses a structure."""
+    """Numbers of the steps after the subscript of an array of structures: the first, and the one past the
+    last."""
     return (chosen[0] + 1, len(steps)) if chosen else (0, 0)
 
 
