@@ -155,12 +155,13 @@ class Index:
 class Field:
     """Member step of a place: a member of a structure, and the member's type if resolved. `shares`: other
     bit-fields in the same memory location, which a write of this one rewrites (C11, 3.14). A `bit_field` has
-    no address, alone in its location too."""
+    no address, alone in its location too. `partial`: other members of its union are larger."""
 
     name: str
     type: Type | None = None
     shares: tuple[Field, ...] = ()
     bit_field: bool = False
+    partial: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,7 +162,14 @@ class Accesses:
         # A clause would name the object by its type, and not by that of the pointer.
         update = None if path.recast else update
         made = RawAccess(
-            path, kind, place.site, place.type, place.variable, spell_place(place), update=update
+            path,
+            kind,
+            place.site,
+            place.type,
+            place.variable,
+            spell_place(place),
+            not path.partial,
+            update,
         )
         made.reached = reached_by_address(path, place.variable)
         own = path.base.name == place.variable.name

@@ -42,7 +42,8 @@ class Path:
     """Memory: steps from a base. `followed` are the numbers of the steps that follow a pointer found in
     memory, apart from the base's; `loose`: a pointer to a first row may go on beyond it; `taken` is that of
     the pointer that leads there, `None` where the variable is named; `loaded`: the way to the place, from the
-    variable that it begins with, follows a pointer in memory; `recast`: through a pointer to another type."""
+    variable that it begins with, follows a pointer in memory; `recast`: through a pointer to another type;
+    `partial`: it is a part of a union, which the steps lead to as a whole."""
 
     base: Base
     steps: tuple[At | Member, ...]
@@ -51,6 +52,7 @@ class Path:
     taken: frozenset[int] | None = field(default=None, compare=False)
     loaded: bool = field(default=False, compare=False)
     recast: bool = field(default=False, compare=False)
+    partial: bool = field(default=False, compare=False)
 
     @property
     def shape(self) -> tuple[str, ...]:
@@ -82,12 +84,13 @@ def resolve(place: Place, scope: Scope, value_of: ValueOf) -> Path | Opaque:
     else:
         steps, base = [], Base(place.variable.name, place.variable)
     followed = set(pointer.followed) if pointer is not None else set[int]()
-    loose = loaded = False
+    loose = loaded = partial = False
     for number, step in enumerate(place.steps):
         if isinstance(of_type, Struct) and of_type.union:
             steps.append(Member("*"))
             of_type = step.type if isinstance(step, Field) else None
             if not _follows(place.steps[number + 1 :], of_type):
+                partial = number + 1 < len(place.steps) or (isinstance(step, Field) and step.partial)
                 break
             if not isinstance(of_type, Pointer) or _sets_unions(scope):
                 return _reinterpreted(place.site, place.variable, scope)
@@ -123,7 +126,7 @@ def resolve(place: Place, scope: Scope, value_of: ValueOf) -> Path | Opaque:
         of_type = element_of(of_type)
     taken = None if pointer is None else pointer.taken
     recast = pointer is not None and pointer.recast
-    return Path(base, tuple(steps), frozenset(followed), loose, taken, loaded, recast)
+    return Path(base, tuple(steps), frozenset(followed), loose, taken, loaded, recast, partial)
 
 
 def _element(step: Index, scope: Scope, value_of: ValueOf) -> Value:

@@ -9,8 +9,20 @@ from typing import Any
 from pycparser import c_ast
 
 from polylsp.frontends.c.lowering_context import Context, Effects, Member, Prototype
-from polylsp.frontends.c.types import INT, UNSIGNED, basic
-from polylsp.ir.program import Array, Constant, Expr, Field, Integer, OtherType, Pointer, Site, Struct, Type
+from polylsp.frontends.c.types import INT, UNSIGNED, basic, size
+from polylsp.ir.program import (
+    Array,
+    Constant,
+    Expr,
+    Field,
+    Floating,
+    Integer,
+    OtherType,
+    Pointer,
+    Site,
+    Struct,
+    Type,
+)
 
 FUNCTION = OtherType("function")
 
@@ -144,7 +156,8 @@ def _struct(context: Context, node: Any, fx: Effects) -> Type:
         struct = Struct(name, union)
         context.scopes[-1].tags[node.name or key] = struct
     if struct.name not in context.structs:
-        context.structs[struct.name] = _members(context, node, fx)
+        members = _members(context, node, fx)
+        context.structs[struct.name] = _in_union(context, members) if union else members
     return struct
 
 
@@ -168,6 +181,15 @@ def _members(context: Context, node: Any, fx: Effects) -> tuple[Member, ...]:
             locations.setdefault(location, []).append(Field(name, type, bit_field=True))
         members.append(Member(name, type, is_volatile(context, decl), anonymous, bit_field))
     return tuple(_with_neighbours(member, locations.values()) for member in members)
+
+
+def _in_union(context: Context, members: tuple[Member, ...]) -> tuple[Member, ...]:
+    """Members of a union, those marked that do not fill it, or may not."""
+    sizes = [None if m.bit_field else size(m.type, context.structs) for m in members]
+    most = max((each or 0 for each in sizes), default=0)
+    # The bytes behind a `long double` stay as they are.
+    fills = (s == most and m.type != Floating(80) for s, m in zip(sizes, members, strict=True))
+    return tuple(replace(m, partial=not each) for m, each in zip(members, fills, strict=True))
 
 
 def _with_neighbours(member: Member, locations: Iterable[list[Field]]) -> Member:

@@ -225,7 +225,7 @@ class Prototype:
 @dataclass(frozen=True, slots=True)
 class Member:
     """A member of a structure; an unnamed one is searched for inner members. `shares`: a bit-field's
-    neighbours in the same memory location."""
+    neighbours in the same memory location. `partial`: it is smaller than its union."""
 
     name: str
     type: Type
@@ -233,11 +233,12 @@ class Member:
     anonymous: bool = False
     bit_field: bool = False
     shares: tuple[Field, ...] = ()
+    partial: bool = False
 
     @property
     def step(self) -> Field:
         """The step of a place from the structure to the member."""
-        return Field(self.name, self.type, self.shares, self.bit_field)
+        return Field(self.name, self.type, self.shares, self.bit_field, self.partial)
 
 
 @dataclass(slots=True)
