@@ -18,7 +18,7 @@ from polylsp.core.text import Span
 from polylsp.frontends.c.macros import Macro
 from polylsp.ir.effects import Effects, effects, loops_in, walk
 from polylsp.ir.liveness import Live, live_after_loops
-from polylsp.ir.program import Assign, Declare, Function, Loop, Site, Variable
+from polylsp.ir.program import NOWHERE, Assign, Declare, Function, Loop, Site, Variable
 from polylsp.model.facts import FunctionFacts, LoopFacts, NestFacts
 
 _LIBRARY_VARIABLE = re.compile(r"\b(?:errno|perror|signgam)\b")
@@ -203,7 +203,9 @@ class Subject:
         return Span(self.starts[site.first], self.ends[site.last]).shift(self.start)
 
     def source(self, site: Site) -> str:
-        """Source text of a site."""
+        """Source text of a site; empty where the function does not spell it."""
+        if site == NOWHERE:
+            return ""
         span = self.span(site)
         return self.text[span.start : span.end]
 

@@ -39,6 +39,10 @@ class Site:
     part: int = 0
 
 
+NOWHERE = Site(-1, -1)
+"""Of what the function does not spell: a part of a type that the file names."""
+
+
 def within(inner: Site, outer: Site) -> bool:
     """True if a site is a part of another one."""
     return outer.first <= inner.first and inner.last <= outer.last

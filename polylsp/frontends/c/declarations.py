@@ -23,6 +23,7 @@ from polylsp.frontends.c.top_level import Declaration
 from polylsp.frontends.c.types import INT, STANDARD, size
 from polylsp.frontends.c.values import convert, is_scalar
 from polylsp.ir.program import (
+    NOWHERE,
     Array,
     Constant,
     Declare,
@@ -65,9 +66,23 @@ def declare_file_level(context: Context, tree: Any, source: Declaration | None, 
 def define_type(context: Context, tree: Any) -> None:
     """Enter a `typedef`."""
     type = resolve(context, tree.type, Effects())
+    if len(context.scopes) == 1:
+        type = _spelled_elsewhere(type)
     context.scopes[-1].typedefs[tree.name] = (type, is_volatile(context, tree))
     if is_enumeration(context, tree):
         context.enumerations.add(tree.name)
+
+
+def _spelled_elsewhere(type: Type) -> Type:
+    """The type of a `typedef` of the file in a function: the function does not spell its extents."""
+    match type:
+        case Array(element=element, extent=extent):
+            known = replace(extent, site=NOWHERE) if isinstance(extent, Constant) else extent
+            return replace(type, element=_spelled_elsewhere(element), extent=known)
+        case Pointer(to=to):
+            return replace(type, to=_spelled_elsewhere(to))
+        case _:
+            return type
 
 
 def declare_parameters(context: Context, definition: Any) -> tuple[Variable, ...]:
