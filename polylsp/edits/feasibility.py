@@ -52,11 +52,6 @@ from polylsp.targets.directives.loop_nesting import work_of
 from polylsp.targets.directives.rewriting import without_hints
 from polylsp.targets.numpy_slices import loops_of
 
-# --------------------------------------------------------------------------------------------------
-# Profitability of possible transforms: useless ones are not offered.
-# --------------------------------------------------------------------------------------------------
-
-
 _IN = isl.dim_type.in_
 _OUT = isl.dim_type.out
 

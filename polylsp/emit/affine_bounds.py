@@ -11,11 +11,6 @@ from dataclasses import dataclass, field, replace
 
 import islpy as isl
 
-# --------------------------------------------------------------------------------------------------
-# Bounds and extents of sets as C expressions of the parameters.
-# --------------------------------------------------------------------------------------------------
-
-
 _PARAM = isl.dim_type.param
 _SET = isl.dim_type.set
 _DIV = isl.dim_type.div

@@ -20,10 +20,6 @@ from polylsp.ir.program import Array, Floating, Integer, Pointer, Type, Variable
 from polylsp.ir.spelling import integer_words
 from polylsp.model.action import Replacement
 
-# --------------------------------------------------------------------------------------------------
-# Loops and existing statements to text, in the style of the surroundings.
-# --------------------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True, slots=True)
 class Kept:

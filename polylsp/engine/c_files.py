@@ -55,10 +55,6 @@ from polylsp.ir.directive import AnyDirective, Directive
 from polylsp.ir.program import Function, Rejection, Site
 from polylsp.model.facts import FileProblem
 
-# --------------------------------------------------------------------------------------------------
-# Preparation of a C function: the steps from its text to its program, before it is analysed.
-# --------------------------------------------------------------------------------------------------
-
 
 def stopped_reading(stop: Stop) -> Unexpandable:
     """The rejection of a function whose reading reached a limit."""

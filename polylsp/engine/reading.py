@@ -40,10 +40,6 @@ from polylsp.model.facts import FileProblem
 if TYPE_CHECKING:
     from polylsp.engine.c_files import Linkable
 
-# --------------------------------------------------------------------------------------------------
-# A file of any language to its functions, ready for analysis.
-# --------------------------------------------------------------------------------------------------
-
 
 def language_for(path: str) -> Language:
     """The language that a file is read in: by its name, else C."""

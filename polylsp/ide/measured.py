@@ -16,11 +16,6 @@ from polylsp.ide.hover import Bullets, Image, Part, Table
 from polylsp.measuring.estimate import device_named
 from polylsp.model.measurement import AtSizes, Estimate, Figure, Measurement, Missing, OnDevice, Times
 
-# --------------------------------------------------------------------------------------------------
-# Speeds as a bar chart: SVG that stands alone, on a dark or a light page.
-# --------------------------------------------------------------------------------------------------
-
-
 _CSS = """
 text { font-family: sans-serif; font-size: 13px; fill: #1f2328; }
 .page { fill: #ffffff; } .line { stroke: #57606a; }

@@ -22,12 +22,6 @@ from polylsp.model.action import Declined
 from polylsp.schedule.chain import Chain, chain_comments, header_values
 from polylsp.schedule.statement_leaves import counter, has_few_bits
 
-# --------------------------------------------------------------------------------------------------
-# Headers of loops, read off the syntax: bounds are sums of counters and numbers, and of texts that
-# stay as they are written.
-# --------------------------------------------------------------------------------------------------
-
-
 _NUMBER = re.compile(r"\d{1,9}")
 _PRIMARY = re.compile(r"\w+")
 

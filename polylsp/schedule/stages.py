@@ -23,11 +23,6 @@ from polylsp.schedule.chain import Chain, comments, is_directed, opened, unstabl
 from polylsp.schedule.loop_headers import Iterations, iterations
 from polylsp.schedule.statement_leaves import Leaf, LeafDependence, Leaves, counter, leaves_of
 
-# --------------------------------------------------------------------------------------------------
-# The stages of a time loop: the statements of its body, each a loop along one dimension of a grid,
-# or a statement at one place of it.
-# --------------------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True, slots=True)
 class Stage:

@@ -38,17 +38,8 @@ from polylsp.ir.program import (
 )
 from polylsp.ir.verdict import Assumption
 from polylsp.model.action import Declined
-from polylsp.poly.repairs import coalesced
+from polylsp.poly.budget import coalesced
 from polylsp.poly.scop import Access, Memory, Scop, ScopStatement
-
-# --------------------------------------------------------------------------------------------------
-# Leaves: statements that an edit moves as wholes, and another order for them.
-#
-# A leaf is a run of statements whose text is preserved; one instance of it belongs to each
-# iteration of the loops that are opened around it. Whole inner loops may stand in a leaf. Inside an
-# instance the order is unchanged, so only dependences between different instances matter.
-# --------------------------------------------------------------------------------------------------
-
 
 _IN, _OUT = isl.dim_type.in_, isl.dim_type.out
 

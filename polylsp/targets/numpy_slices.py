@@ -24,11 +24,6 @@ from polylsp.targets.numba.numba_subset import ELEMENTWISE
 from polylsp.targets.numba.prange import is_compiled
 from polylsp.targets.numba.python_loops import LoopText, Source, chain_around, moved, replaced, source_of
 
-# --------------------------------------------------------------------------------------------------
-# The counters of loops, as the bounds of slices.
-# --------------------------------------------------------------------------------------------------
-
-
 _BOUND = (
     ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Call,
     ast.expr_context, ast.operator, ast.unaryop,

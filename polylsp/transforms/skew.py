@@ -31,12 +31,6 @@ from polylsp.schedule.statement_leaves import (
     violated,
 )
 
-# --------------------------------------------------------------------------------------------------
-# Skewing: two loops become a wavefront and a loop inside it that can run in parallel (Lamport 1974;
-# Wolf and Lam 1991).
-# --------------------------------------------------------------------------------------------------
-
-
 _SLOPES = ((1, 1), (2, 1), (1, 2), (3, 1), (1, 3), (4, 1), (1, 4))
 """Coefficients of two counters in the wavefront, if both count up, simplest first; one of them is 1, so that
 it can be computed back from the wavefront and the other."""

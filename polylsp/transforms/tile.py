@@ -22,13 +22,6 @@ from polylsp.schedule.loop_headers import Iterations, bounds_of, counters, formu
 from polylsp.schedule.statement_leaves import LeafDependence, Leaves, backward, leaves_of, listed, refusal
 from polylsp.transforms.skew import Slopes, slanted
 
-# --------------------------------------------------------------------------------------------------
-# Tiling: permutable loops run block by block, each block small enough for the cache (Irigoin and
-# Triolet 1988; Wolf and Lam 1991). Loops that are not permutable may be so once they are skewed:
-# then the blocks are slanted, and inside one the iterations run in the order of the source.
-# --------------------------------------------------------------------------------------------------
-
-
 _STEEPEST = 2
 """Largest factor of a counter in one inside it."""
 

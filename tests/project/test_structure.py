@@ -24,10 +24,9 @@ LOOKED_UP = {
     "polylsp.__main__", "polylsp.cli.batch",
     "polylsp.server.kernel_compiler",
     # Loaded alone, before or without what its importer needs.
-    "polylsp.launch", "polylsp.server.features.on_demand",
-    "polylsp.measuring.measuring_process",
+    "polylsp.launch", "polylsp.measuring.measuring_process",
     # One command, target or request each.
-    "polylsp.cli.completion", "polylsp.cli.explain", "polylsp.cli.measure", "polylsp.cli.model",
+    "polylsp.cli.completion", "polylsp.cli.measure",
     "polylsp.cli.serve", "polylsp.targets.directives.openmp_target",
     "polylsp.server.parent_watch",
 }  # fmt: skip

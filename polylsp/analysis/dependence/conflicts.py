@@ -16,14 +16,8 @@ import islpy as isl
 
 from polylsp.ir.program import constant_extents
 from polylsp.ir.verdict import DependenceKind
-from polylsp.poly.repairs import coalesced
+from polylsp.poly.budget import coalesced
 from polylsp.poly.scop import Access, FromEnd, Memory, Scop, ScopStatement, satisfiable
-
-# --------------------------------------------------------------------------------------------------
-# Memory-based dependences: pairs of accesses to the same element, at least one a write, and the
-# loops that carry them.
-# --------------------------------------------------------------------------------------------------
-
 
 # Where there are more pairs of accesses than these, one query for all of them at once comes first.
 _FEW = 400

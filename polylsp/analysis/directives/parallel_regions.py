@@ -41,12 +41,6 @@ from polylsp.ir.program import (
     within,
 )
 
-# --------------------------------------------------------------------------------------------------
-# Parallel regions: the code in them that every thread runs, and the thread-private variables
-# (OpenMP 5.2, 10.1).
-# --------------------------------------------------------------------------------------------------
-
-
 _SIGNALLING = {"cancel", "cancellation", "ordered", "depobj", "interop", "scan"}
 _AROUND_TASKS = {
     "task", "taskwait", "taskgroup", "taskloop", "single", "master", "masked", "critical", "atomic",

@@ -69,11 +69,6 @@ from polylsp.ir.program import (
 )
 from polylsp.ir.verdict import AccessPoint, Dependence, DependenceKind, Witness
 
-# --------------------------------------------------------------------------------------------------
-# Tasks created by the iterations of a loop: only directives order them (OpenMP 5.2, 12.5 and 12.6).
-# --------------------------------------------------------------------------------------------------
-
-
 _TASKS = {("task",), ("taskloop",)}
 _AROUND = {"single", "master", "masked", "for", "taskgroup", "critical"}
 _BESIDE = {"task", "critical", "atomic", "simd"}

@@ -34,12 +34,6 @@ from polylsp.ir.spelling import spell_place
 from polylsp.ir.verdict import AccessPoint, Dependence, DependenceKind, Witness
 from polylsp.poly.scop import Access, ScopStatement
 
-# --------------------------------------------------------------------------------------------------
-# Unordered accesses to elements of arrays by two parts of a parallel region in two threads, one of
-# them writing.
-# --------------------------------------------------------------------------------------------------
-
-
 ModelOf = Callable[[int], tuple[Nest, Conflicts] | None]
 
 _PARAMETER, _IN, _OUT = isl.dim_type.param, isl.dim_type.in_, isl.dim_type.out

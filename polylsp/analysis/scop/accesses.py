@@ -52,11 +52,6 @@ from polylsp.ir.program import (
 from polylsp.ir.spelling import spell_place
 from polylsp.ir.verdict import Assumption, ReductionOperator
 
-# --------------------------------------------------------------------------------------------------
-# Accesses of expressions and of assignments' targets: the reads and writes of a statement.
-# --------------------------------------------------------------------------------------------------
-
-
 _NAMED = re.compile(r"`(\w+)")
 """Names in a sentence."""
 

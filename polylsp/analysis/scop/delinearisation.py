@@ -31,14 +31,6 @@ from polylsp.analysis.scop.walk_scope import set_of
 from polylsp.analysis.scop.walk_state import Parameters, pretty
 from polylsp.ir.verdict import Assumption
 
-# --------------------------------------------------------------------------------------------------
-# Linear subscripts to the dimensions that they stand for: `a[i*m + j]` is `a[i][j]` with rows of m,
-# as long as j stays within the row.
-#
-# The strides are read off the coefficients of the iterators (Grosser, Ramanujam, Pouchet,
-# Sadayappan, Pop: Optimistic Delinearization of Parametrically Sized Arrays, ICS 2015, section 4).
-# --------------------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True)
 class Layout:

@@ -72,11 +72,6 @@ from polylsp.ir.verdict import Assumption, Sequential
 from polylsp.poly.budget import Budget, Exhausted, over_budget
 from polylsp.poly.scop import Addresses, Guard, Scop
 
-# --------------------------------------------------------------------------------------------------
-# A function cut into nests: maximal runs of statements under static control, each walked from the
-# state that the statements before it leave.
-# --------------------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True)
 class Nest:

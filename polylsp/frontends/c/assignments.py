@@ -62,10 +62,6 @@ from polylsp.ir.program import (
     Variable,
 )
 
-# --------------------------------------------------------------------------------------------------
-# Calls: arguments, results, and effects of functions in the table of the library.
-# --------------------------------------------------------------------------------------------------
-
 
 def held(context: Context, result: Expr, node: Any, fx: Effects) -> Expr:
     """Value with a call at its top evaluated first into a temporary, unless the call is pure."""

@@ -60,10 +60,6 @@ from polylsp.ir.program import (
     is_truth,
 )
 
-# --------------------------------------------------------------------------------------------------
-# Casts, and the sizes of types.
-# --------------------------------------------------------------------------------------------------
-
 
 def cast(context: Context, node: Any, fx: Effects) -> Expr:
     """`(type) operand`."""

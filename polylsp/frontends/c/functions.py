@@ -21,10 +21,6 @@ from polylsp.frontends.c.tokens import matching_brackets
 from polylsp.frontends.c.top_level import Declaration
 from polylsp.ir.program import Block, Function, Loop, Rejection, Site, Statement, Unsupported
 
-# --------------------------------------------------------------------------------------------------
-# Outline of a function that does not parse: its name and the places of its loops.
-# --------------------------------------------------------------------------------------------------
-
 
 def function_name(tokens: tuple[str, ...]) -> tuple[str, Site]:
     """The name before the first parenthesis, and its place."""

@@ -10,12 +10,6 @@ import ast
 import re
 from dataclasses import dataclass, field
 
-# --------------------------------------------------------------------------------------------------
-# Statement expressions that only name values (`({ typeof(a) x = (a); x * x; })`), as one
-# expression.
-# --------------------------------------------------------------------------------------------------
-
-
 _TYPES = frozenset(("char", "short", "int", "long", "float", "double", "signed", "unsigned", "_Bool"))
 _OF_VALUE = frozenset(("typeof", "__typeof__", "__typeof", "typeof_unqual"))
 _AUTO = frozenset(("__auto_type",))

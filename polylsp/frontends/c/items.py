@@ -41,11 +41,6 @@ if TYPE_CHECKING:
     from polylsp.frontends.c.outline import Item
 
 
-# --------------------------------------------------------------------------------------------------
-# Scan of one item of a file, shared by the scanners of its header and its body.
-# --------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Brace:
     """An open brace, and the one around it: a list that conditionals share."""

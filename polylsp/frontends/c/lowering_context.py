@@ -26,13 +26,6 @@ from polylsp.ir.program import (
     Variable,
 )
 
-# --------------------------------------------------------------------------------------------------
-# Sites of the nodes of a pycparser tree: intervals of the function's token list.
-#
-# A node of pycparser has one token, often not its first, and never its last. Both are found again
-# from the tree and the brackets of the token list.
-# --------------------------------------------------------------------------------------------------
-
 
 class Sites:
     """The token list of a function, its matching brackets, and the sites of nodes."""

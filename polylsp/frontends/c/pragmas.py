@@ -38,11 +38,6 @@ from polylsp.ir.directive import (
 )
 from polylsp.ir.program import Site
 
-# --------------------------------------------------------------------------------------------------
-# The clauses of OpenMP and OpenACC directives, from tokens to values.
-# --------------------------------------------------------------------------------------------------
-
-
 _SHARING: dict[str, SharingKind] = {
     "private": "private",
     "firstprivate": "firstprivate",

@@ -37,10 +37,6 @@ from polylsp.ir.program import (
     Variable,
 )
 
-# --------------------------------------------------------------------------------------------------
-# Statements; unmodelled ones become `Unsupported`, with the loops inside retained.
-# --------------------------------------------------------------------------------------------------
-
 
 def statements(context: Context, nodes: list[Any] | None) -> list[Statement]:
     """A list of statements and declarations in order."""

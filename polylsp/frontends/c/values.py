@@ -34,10 +34,6 @@ from polylsp.ir.program import (
     is_truth,
 )
 
-# --------------------------------------------------------------------------------------------------
-# Building typed expressions: constants, conversions, folding, pointer arithmetic.
-# --------------------------------------------------------------------------------------------------
-
 
 def same_shape(left: Type, right: Type) -> bool:
     """True if two types differ at most in extents and promises."""

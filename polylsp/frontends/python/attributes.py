@@ -18,13 +18,6 @@ from polylsp.frontends.python.kinds import REAL, UNKNOWN, WHOLE, Array, Instance
 from polylsp.frontends.python.names import ClassOf, Declarations
 from polylsp.frontends.python.usage import kinds_by_use, own_nodes, range_bounds
 
-# --------------------------------------------------------------------------------------------------
-# Attributes of objects whose class the file does not tell, by how a function uses them: `system.n`
-# in the bound of a range is a whole number, `filter.H[i, j]` an element of an array of two
-# dimensions.
-# --------------------------------------------------------------------------------------------------
-
-
 _OF_ARRAYS = frozenset(("shape", "T", "size", "ndim", "dtype", "real", "imag", "nbytes", "itemsize", "flat"))
 _PARTS = frozenset(("shape", "T", "mT", "real", "imag", "flat", "dtype"))
 """Attributes that tell that the object itself is an array."""

@@ -28,11 +28,6 @@ from polylsp.frontends.python.syntax import blocks
 from polylsp.frontends.python.usage import own_nodes
 from polylsp.ir.program import Assign, Call, Expr, Place, Pointer
 
-# --------------------------------------------------------------------------------------------------
-# Bindings of names in a function, and the values bound.
-# --------------------------------------------------------------------------------------------------
-
-
 Body = Sequence[ast.stmt]
 
 

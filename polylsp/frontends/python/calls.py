@@ -57,11 +57,6 @@ if TYPE_CHECKING:
     from polylsp.frontends.python.array_expressions import Operand
 
 
-# --------------------------------------------------------------------------------------------------
-# Calls of functions of the file, and of methods of the `self` object.
-# --------------------------------------------------------------------------------------------------
-
-
 def called(context: Context, node: ast.Call, declared: Callable, fx: Effects) -> Expr:
     """A call of a function of the file."""
     arguments = _matched(context, node, declared, fx)

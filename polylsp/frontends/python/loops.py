@@ -54,10 +54,6 @@ from polylsp.ir.program import (
 )
 from polylsp.ir.program import Array as ArrayType
 
-# --------------------------------------------------------------------------------------------------
-# Statements; unmodelled ones become `Unsupported`, with the loops inside retained.
-# --------------------------------------------------------------------------------------------------
-
 
 def block(context: Context, body: Sequence[ast.stmt]) -> Block:
     """Statements in order, after the declarations that they need."""

@@ -52,11 +52,6 @@ if TYPE_CHECKING:
     from polylsp.frontends.python.array_sections import Section
 
 
-# --------------------------------------------------------------------------------------------------
-# Assumptions on the lengths of arrays that meet in one statement.
-# --------------------------------------------------------------------------------------------------
-
-
 @dataclass(slots=True)
 class Agreement:
     """`words`: assumptions, by the unique names of the arrays whose elements rest on them; `equal`: for a

@@ -33,11 +33,6 @@ from polylsp.frontends.python.names import ClassOf, Declaration, Imported, Value
 from polylsp.frontends.python.syntax import Known, body_of
 from polylsp.frontends.python.usage import own_nodes
 
-# --------------------------------------------------------------------------------------------------
-# Closures: names of enclosing functions that functions in functions see.
-# --------------------------------------------------------------------------------------------------
-
-
 Names = dict[str, Declaration]
 
 

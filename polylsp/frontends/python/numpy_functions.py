@@ -40,11 +40,6 @@ if TYPE_CHECKING:
     from polylsp.frontends.python.inference import Kinds
 
 
-# --------------------------------------------------------------------------------------------------
-# Functions of Python, `math` and NumPy whose results depend on their arguments alone.
-# --------------------------------------------------------------------------------------------------
-
-
 _REAL = (
     "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh cbrt erf erfc "
     "gamma lgamma "

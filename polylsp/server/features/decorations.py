@@ -30,11 +30,6 @@ from polylsp.server.documents import Document
 from polylsp.server.features.commands import APPLY_ACTION, MEASURE
 from polylsp.server.session import PolylspServer
 
-# --------------------------------------------------------------------------------------------------
-# Time limits of requests that wait for the analysis of the present text.
-# --------------------------------------------------------------------------------------------------
-
-
 _PATIENCE_SECONDS = 0.3
 
 PATIENCE_OF_A_PERSON = 3.0

@@ -59,10 +59,6 @@ from polylsp.targets.gpu.region import Region
 from polylsp.targets.gpu.schedule_choice import sites_of
 from polylsp.targets.gpu.sum_kernels import Total
 
-# --------------------------------------------------------------------------------------------------
-# Functions of the file that kernels call: copies of them for the device.
-# --------------------------------------------------------------------------------------------------
-
 
 def helpers_of(region: Region, fresh: Fresh) -> dict[str, Helper]:
     """The copies of a region's helpers, by the names of the functions; raises `Unwritable`."""

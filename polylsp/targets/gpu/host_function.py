@@ -56,10 +56,6 @@ from polylsp.targets.gpu.members import as_written
 from polylsp.targets.gpu.region import Region, loops_at
 from polylsp.targets.gpu.slabs import Slabs
 
-# --------------------------------------------------------------------------------------------------
-# Inner host function: transfers in, launches, transfers out.
-# --------------------------------------------------------------------------------------------------
-
 
 def run_lines(host: Host, inside: Sequence[str]) -> Iterator[str]:
     """The lines of the function that runs the kernels, once there is memory, with the lines `inside` of

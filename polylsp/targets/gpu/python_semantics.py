@@ -47,11 +47,6 @@ from polylsp.targets.gpu.cuda_expressions import (
 )
 from polylsp.targets.gpu.region import Region
 
-# --------------------------------------------------------------------------------------------------
-# Subscripts of Python, which count from the end where they are negative.
-# --------------------------------------------------------------------------------------------------
-
-
 Sign = Literal["never", "always", "sometimes"]
 
 

@@ -18,10 +18,6 @@ from polylsp.model.action import Answer, Declined, Edited, Replacement
 from polylsp.targets.numba.numba_subset import ELEMENTWISE
 from polylsp.targets.numba.python_loops import LoopText, Source, loop_text
 
-# --------------------------------------------------------------------------------------------------
-# Array statements of a function that Numba is to run in parallel: it does so with them as well.
-# --------------------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True, slots=True)
 class Overlaps:

@@ -16,12 +16,6 @@ from polylsp.ir.program import Array, Floating, Integer, Pointer, Type, Variable
 from polylsp.model.action import Edited, Replacement
 from polylsp.targets.numba.python_loops import Source
 
-# --------------------------------------------------------------------------------------------------
-# Subset of Python that Numba is expected to compile; an allow-list, so that all other code is left
-# alone.
-# --------------------------------------------------------------------------------------------------
-
-
 _PLAIN = (
     ast.Assign, ast.AugAssign, ast.For, ast.While, ast.If, ast.Return, ast.Pass, ast.Continue, ast.Break,
     ast.Expr, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Name, ast.Subscript, ast.Slice,
