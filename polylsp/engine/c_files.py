@@ -34,15 +34,19 @@ from polylsp.engine.prepared import (
 from polylsp.frontends.c.compile_options import Options, options_for
 from polylsp.frontends.c.environment import (
     Environment,
+    Expanded,
+    Pragma,
+    Unexpandable,
     definition,
     environment_of,
+    expand,
     needed,
     per_thread,
     place,
     replaceable,
     thread_variables,
+    used_macros,
 )
-from polylsp.frontends.c.function_tokens import Expanded, Pragma, Unexpandable, expand, used_macros
 from polylsp.frontends.c.functions import lower, rejected
 from polylsp.frontends.c.macros import Macro
 from polylsp.frontends.c.outline import Item, Outline, outline

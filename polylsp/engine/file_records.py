@@ -21,8 +21,7 @@ from polylsp.core.text import Span
 from polylsp.engine.fact_cache import FactCache, FileRecord, FunctionRecord, fact_cache
 from polylsp.engine.prepared import Observer, Question, Stream, digest, state_of, urgent_first
 from polylsp.engine.reading import Links, language_for
-from polylsp.frontends.c.compile_options import options_for
-from polylsp.frontends.c.headers import project_header
+from polylsp.frontends.c.compile_options import options_for, project_header
 from polylsp.model.facts import (
     FileReport,
     FunctionAnswer,

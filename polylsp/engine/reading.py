@@ -29,8 +29,8 @@ from polylsp.engine.prepared import (
     never_stopped,
     state_of,
 )
+from polylsp.frontends.c.compile_options import nearest, project_of
 from polylsp.frontends.c.file_reading import stamp
-from polylsp.frontends.c.headers import nearest, project_of
 from polylsp.frontends.c.outline import outline
 from polylsp.frontends.c.types import in_library
 from polylsp.ir.library import effect_of

@@ -21,7 +21,7 @@ SMALL = 80
 
 LOOKED_UP = {
     # Entry points, which nothing imports by name.
-    "polylsp.__main__", "polylsp.cli.batch",
+    "polylsp.__main__",
     "polylsp.server.kernel_compiler",
     # Loaded alone, before or without what its importer needs.
     "polylsp.launch", "polylsp.measuring.measuring_process",

@@ -12,7 +12,7 @@ import islpy as isl
 
 from polylsp.analysis.scop.delinearisation import Layout, iterator_names
 from polylsp.analysis.scop.objects import Key, Plan, grouped, is_of_function, key_of, may_overlap, plan_of
-from polylsp.analysis.scop.raw_accesses import CallRegion, RawAccess, RawStatement, Region
+from polylsp.analysis.scop.paths import CallRegion, RawAccess, RawStatement, Region
 from polylsp.analysis.scop.symbolic_value import (
     AllOf,
     AnyOf,

@@ -9,7 +9,10 @@ import islpy as isl
 
 from polylsp.analysis.scop.evaluation import declared_extents, value_of
 from polylsp.analysis.scop.paths import (
+    CallRegion,
     Path,
+    RawAccess,
+    Region,
     beyond_object,
     is_scalar_storage,
     object_to_pointer_seen,
@@ -18,7 +21,6 @@ from polylsp.analysis.scop.paths import (
     resolve_pointer,
     sets_pointers,
 )
-from polylsp.analysis.scop.raw_accesses import CallRegion, RawAccess, Region
 from polylsp.analysis.scop.summaries import Calls, Summary, SummaryAccess
 from polylsp.analysis.scop.symbolic_value import ZERO, Poly
 from polylsp.analysis.scop.walk_scope import Scope, unknown_value

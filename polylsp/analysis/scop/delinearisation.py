@@ -16,7 +16,7 @@ from math import gcd, prod
 
 import islpy as isl
 
-from polylsp.analysis.scop.raw_accesses import RawAccess, RawStatement
+from polylsp.analysis.scop.paths import RawAccess, RawStatement
 from polylsp.analysis.scop.symbolic_value import (
     ONE,
     Atom,

@@ -21,8 +21,7 @@ from polylsp.analysis.scop.delinearisation import (
     layout_of,
     rows_meet,
 )
-from polylsp.analysis.scop.paths import path_text, same_layout
-from polylsp.analysis.scop.raw_accesses import RawAccess, RawStatement, Region
+from polylsp.analysis.scop.paths import RawAccess, RawStatement, Region, path_text, same_layout
 from polylsp.analysis.scop.symbolic_value import ZERO, AllOf, Compare, Poly, Symbol, is_affine
 from polylsp.analysis.scop.walk_scope import set_of
 from polylsp.analysis.scop.walk_state import At, Base, Member, Parameters, anything, readable

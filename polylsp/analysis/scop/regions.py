@@ -24,8 +24,7 @@ from polylsp.analysis.scop.obstacles import (
     obstacle,
     sequential_as_written,
 )
-from polylsp.analysis.scop.paths import sets_pointers
-from polylsp.analysis.scop.raw_accesses import LoopEntry
+from polylsp.analysis.scop.paths import LoopEntry, sets_pointers
 from polylsp.analysis.scop.reductions import usual_starts
 from polylsp.analysis.scop.summaries import Calls
 from polylsp.analysis.scop.symbolic_value import Poly

@@ -35,8 +35,7 @@ from polylsp.analysis.scop.counters import (
 from polylsp.analysis.scop.evaluation import condition_of, value_of
 from polylsp.analysis.scop.inputs import inputs_of
 from polylsp.analysis.scop.objects import seen_in_two_ways
-from polylsp.analysis.scop.paths import Path
-from polylsp.analysis.scop.raw_accesses import LoopEntry, RawAccess, RawStatement, Region
+from polylsp.analysis.scop.paths import LoopEntry, Path, RawAccess, RawStatement, Region
 from polylsp.analysis.scop.reductions import (
     Update,
     conditional_extremum,

@@ -10,8 +10,7 @@ from typing import Any, cast
 
 from pycparser import c_ast
 
-from polylsp.frontends.c.escape_analysis import give, store
-from polylsp.frontends.c.lowering_context import Context, Effects, Prototype, occurrences, refuse
+from polylsp.frontends.c.lowering_context import Context, Effects, Prototype, give, occurrences, refuse, store
 from polylsp.frontends.c.lvalues import assign_temporary, place, temporary
 from polylsp.frontends.c.types import (
     BOOL,

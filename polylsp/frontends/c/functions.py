@@ -13,8 +13,7 @@ from pycparser import c_ast
 
 from polylsp.frontends.c.declarations import declare_file_level, declare_parameters
 from polylsp.frontends.c.declarators import prototype
-from polylsp.frontends.c.escape_analysis import escaped
-from polylsp.frontends.c.lowering_context import Context, Scope, Sites
+from polylsp.frontends.c.lowering_context import Context, Scope, Sites, escaped
 from polylsp.frontends.c.parser import Parsed, parse, too_deep
 from polylsp.frontends.c.statements import runs_once, statements
 from polylsp.frontends.c.tokens import matching_brackets

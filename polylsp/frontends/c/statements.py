@@ -200,7 +200,7 @@ def _return(context: Context, node: Any) -> list[Statement]:
     site = Site(token_of(node), context.sites.until(token_of(node), ";"))
     if result is not None:
         settle(context, fx, result)
-        from polylsp.frontends.c.escape_analysis import give
+        from polylsp.frontends.c.lowering_context import give
 
         give(context, result)
         if context.result is not None and not isinstance(context.result, OtherType):
