@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import update_wrapper
+from hashlib import blake2b
 from typing import Any, Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -84,6 +85,11 @@ def by_identity(size: int = 4096) -> Callable[[Callable[P, R]], Callable[P, R]]:
         return update_wrapper(answer, function)
 
     return remembering
+
+
+def digest(*values: object) -> str:
+    """A short text that stands for values: the same for equal ones, and for no others."""
+    return blake2b(repr(values).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 @contextmanager

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Union, cast
+from typing import Union
 
 import islpy as isl
 
-from polylsp.emit.affine_bounds import ShadowedError, in_turn, syntax_tree
+from polylsp.emit.affine_bounds import ShadowedError, in_turn, operator_of, syntax_tree
 from polylsp.emit.c_syntax import Braces
 from polylsp.emit.c_text import Kept, Made, Piece, Written
 from polylsp.model.action import Declined
@@ -41,7 +41,7 @@ def text_of(expression: isl.AstExpr, atoms: Mapping[str, str]) -> str:
 
 def condition_text(expression: isl.AstExpr, atoms: Mapping[str, str]) -> str:
     """A condition in C."""
-    operator = _operator(expression)
+    operator = operator_of(expression)
     left, right = expression.get_op_arg(0), expression.get_op_arg(1)
     if operator in _AND:
         return f"{condition_text(left, atoms)} && {condition_text(right, atoms)}"
@@ -57,15 +57,15 @@ def condition_text(expression: isl.AstExpr, atoms: Mapping[str, str]) -> str:
 def _alternative(expression: isl.AstExpr, atoms: Mapping[str, str]) -> str:
     """A side of `||`: compilers warn of `&&` there without parentheses."""
     text = condition_text(expression, atoms)
-    return f"({text})" if _operator(expression) in _AND else text
+    return f"({text})" if operator_of(expression) in _AND else text
 
 
 def comparison_text(expression: isl.AstExpr, atoms: Mapping[str, str]) -> str:
     """A comparison in C, with nothing subtracted where that can be: `i < n` for `n >= i + 1`."""
-    if expression.get_type() != _KIND.op or _operator(expression) not in (_OP.le, _OP.ge):
+    if expression.get_type() != _KIND.op or operator_of(expression) not in (_OP.le, _OP.ge):
         return condition_text(expression, atoms)
     small, large = expression.get_op_arg(0), expression.get_op_arg(1)
-    if _operator(expression) == _OP.ge:
+    if operator_of(expression) == _OP.ge:
         small, large = large, small
     apart = added(_linear(large, atoms), _linear(small, atoms), -1)
     rest = apart.pop("", 0)
@@ -80,7 +80,7 @@ def comparison_text(expression: isl.AstExpr, atoms: Mapping[str, str]) -> str:
 
 def operands(expression: isl.AstExpr, operators: Sequence[isl.ast_expr_op_type]) -> list[isl.AstExpr]:
     """The operands of nested operations of one kind; else the expression alone."""
-    if expression.get_type() != _KIND.op or _operator(expression) not in operators:
+    if expression.get_type() != _KIND.op or operator_of(expression) not in operators:
         return [expression]
     count = expression.get_op_n_arg()
     return [each for k in range(count) for each in operands(expression.get_op_arg(k), operators)]
@@ -143,9 +143,9 @@ def _factor(text: str) -> str:
 
 def _plus_one(expression: isl.AstExpr, atoms: Mapping[str, str]) -> str:
     """Expression plus one; within a minimum or maximum, each operand plus one."""
-    if expression.get_type() == _KIND.op and _operator(expression) in (_OP.min, _OP.max):
+    if expression.get_type() == _KIND.op and operator_of(expression) in (_OP.min, _OP.max):
         found = [added(_linear(each, atoms), {"": 1}, 1) for each in _arguments(expression)]
-        return extremum(found, "<" if _operator(expression) == _OP.min else ">")
+        return extremum(found, "<" if operator_of(expression) == _OP.min else ">")
     return sum_text(added(_linear(expression, atoms), {"": 1}, 1))
 
 
@@ -156,11 +156,11 @@ def _linear(expression: isl.AstExpr, atoms: Mapping[str, str]) -> Linear:
     if kind == _KIND.id:
         name = expression.id_get_id().get_name()
         return {atoms.get(name, name): 1}
-    if _operator(expression) in (_OP.select, _OP.cond):
+    if operator_of(expression) in (_OP.select, _OP.cond):
         condition, *chosen = (expression.get_op_arg(k) for k in range(3))
         then, otherwise = (text_of(each, atoms) for each in chosen)
         return {f"({condition_text(condition, atoms)} ? {then} : {otherwise})": 1}
-    return _operation(_operator(expression), [_linear(each, atoms) for each in _arguments(expression)])
+    return _operation(operator_of(expression), [_linear(each, atoms) for each in _arguments(expression)])
 
 
 def _operation(operator: isl.ast_expr_op_type, found: list[Linear]) -> Linear:
@@ -201,18 +201,13 @@ def _choice(texts: list[str], order: str) -> str:
     return f"({first} {order} {second} ? {one} : {other})"
 
 
-def _operator(expression: isl.AstExpr) -> isl.ast_expr_op_type:
-    # islpy's declarations say that it is a number.
-    return cast("isl.ast_expr_op_type", expression.get_op_type())
-
-
 def _arguments(expression: isl.AstExpr) -> list[isl.AstExpr]:
     """Operands; nested minima (or maxima) are flattened."""
-    operator = _operator(expression)
+    operator = operator_of(expression)
     found: list[isl.AstExpr] = []
     for k in range(expression.get_op_n_arg()):
         inner = expression.get_op_arg(k)
-        nests = inner.get_type() == _KIND.op and _operator(inner) == operator
+        nests = inner.get_type() == _KIND.op and operator_of(inner) == operator
         found += _arguments(inner) if nests and operator in (_OP.min, _OP.max) else [inner]
     return found
 

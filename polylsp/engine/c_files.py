@@ -16,7 +16,7 @@ from time import perf_counter
 
 from polylsp.analysis.summarising import callees
 from polylsp.core.processes import Mishap, Stop, contained
-from polylsp.core.query import query
+from polylsp.core.query import digest, query
 from polylsp.core.settings import Settings
 from polylsp.core.text import Span
 from polylsp.engine.prepared import (
@@ -26,7 +26,6 @@ from polylsp.engine.prepared import (
     Question,
     State,
     Stopped,
-    digest,
     never_stopped,
     reading_stopped,
     state_of,

@@ -12,9 +12,9 @@ from polylsp.analysis.function_facts import Wanted, facts, failed, given_up
 from polylsp.analysis.scop.summaries import Calls, NoSummary, Summary
 from polylsp.analysis.summarising import summarise
 from polylsp.core.processes import Mishap, Stop, contained
-from polylsp.core.query import query
+from polylsp.core.query import digest, query
 from polylsp.engine.fact_cache import fact_cache
-from polylsp.engine.prepared import Prepared, digest
+from polylsp.engine.prepared import Prepared
 from polylsp.ir.effects import loops_in
 from polylsp.ir.program import (
     AddressOf,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from polylsp.analysis.scop.summaries import NoSummary, Summary
 from polylsp.core.language import C, Language, language_of
 from polylsp.core.processes import Mishap, Stop, contained
+from polylsp.core.query import digest
 from polylsp.core.settings import Settings
 from polylsp.core.source_files import changed_since, decode, read_file, signature
 from polylsp.core.text import Span
@@ -25,7 +26,6 @@ from polylsp.engine.prepared import (
     Question,
     Reader,
     Stopped,
-    digest,
     never_stopped,
     state_of,
 )

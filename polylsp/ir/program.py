@@ -473,6 +473,13 @@ class Function:
         return isinstance(whole, Unsupported) and whole.rejection in self.problems
 
 
+def innermost(of_type: Type) -> Type:
+    """Type of the elements of an array of arrays, or behind pointers."""
+    while isinstance(of_type, (Array, Pointer)):
+        of_type = of_type.element if isinstance(of_type, Array) else of_type.to
+    return of_type
+
+
 # --------------------------------------------------------------------------------------------------
 # The parts of an expression.
 # --------------------------------------------------------------------------------------------------

@@ -501,3 +501,8 @@ def _in_order(groups: list[list[int]], edges: set[tuple[int, int]]) -> list[list
             if not needed[each]:
                 heappush(ready, each)
     return ordered
+
+
+def without_name(values: isl.Set) -> isl.Set:
+    """The set as one of plain tuples."""
+    return values.reset_tuple_id() if values.has_tuple_id() else values

@@ -377,3 +377,8 @@ def _in_c(reader: Reader, value: Linear) -> Linear:
 
 def _shifted(value: Linear, counter: str, offset: int) -> Linear:
     return added(value, {"": offset * value.get(counter, 0)}, 1)
+
+
+def in_c(points: Iterations, value: Linear) -> Linear:
+    """A bound that depends on no counter, in terms of the headers."""
+    return {points.atoms.get(t, t) if isinstance(t, str) else t: factor for t, factor in value.items()}

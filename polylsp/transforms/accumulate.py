@@ -37,7 +37,7 @@ from polylsp.ir.program import (
 )
 from polylsp.ir.verdict import Assumption, Parallel, ReductionOperator
 from polylsp.model.action import Answer, Declined, Edited, Replacement
-from polylsp.poly.scop import Access, Memory, Scop
+from polylsp.poly.scop import Access, Memory, Scop, without_name
 from polylsp.schedule.chain import fresh_name
 
 # --------------------------------------------------------------------------------------------------
@@ -76,11 +76,6 @@ def around(scop: Scop, access: Access, ordinal: int) -> isl.Set:
     loops = scop.statements[access.statement].loops
     depth = loops.index(ordinal)
     return without_name(scop.loops[loops[depth - 1]].domain) if depth else isl.Set("{ [] }")
-
-
-def without_name(values: isl.Set) -> isl.Set:
-    """The set as one of plain tuples."""
-    return values.reset_tuple_id() if values.has_tuple_id() else values
 
 
 # --------------------------------------------------------------------------------------------------

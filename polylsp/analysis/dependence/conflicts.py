@@ -336,12 +336,6 @@ class Conflicts:
             known.append(known[k].equate(isl.dim_type.in_, k, isl.dim_type.out, k))
         return known[depth]
 
-    def order(self, pairs: isl.Map, source: Access, sink: Access, ordinal: int) -> isl.Map:
-        """Of `pairs`, those in one iteration of the loops around loop `ordinal`, the first in an
-        earlier iteration of that loop than the second."""
-        depth = self.statement(source).loops.index(ordinal)
-        return earlier(same_iteration(pairs, depth), depth, self.scop.loops[ordinal].direction)
-
 
 def _of_loop(access: Access, depth: int) -> isl.Map:
     """`{ [iterators down to the loop] -> A[x] }`: footprint of an iteration of the loop."""

@@ -389,7 +389,7 @@ def _start(call: Call, access: SummaryAccess, scope: Scope) -> PointerValue | Op
         variable = scope.calls.as_named_here(access.variable, scope.effects.variables)
         if isinstance(variable.type, Pointer):
             # A function with a summary sets no such pointer, so that it has the value that it has here.
-            return pointer_in(variable, call.site, scope)
+            return pointer_in(variable, scope)
         return PointerValue(Base(variable.name, variable), ())
     pointer = _pointer(call, access)
     if access.way and pointer is call.arguments[access.parameter]:

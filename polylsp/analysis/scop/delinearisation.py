@@ -66,7 +66,7 @@ def layout_of(subscripts: Iterable[tuple[Poly, frozenset[str]]]) -> Layout | Non
                 scales[primitive] = gcd(scales.get(primitive, 0), size)
                 of_rows |= {primitive} if has_columns else set()
     scales = {p: size for p, size in scales.items() if not _is_diagonal(p, of_rows)}
-    strides = sorted((p * s for p, s in scales.items()), key=lambda p: -_degree(p))
+    strides = sorted((p * s for p, s in scales.items()), key=lambda p: -p.degree)
     strides.append(ONE)
     if any(_exact(a, b) is None for a, b in pairwise(strides)):
         return None
@@ -146,10 +146,6 @@ def _exact(value: Poly, divisor: Poly) -> Poly | None:
 
 def _content(value: Poly) -> int:
     return gcd(*(c for _, c in value.terms))
-
-
-def _degree(value: Poly) -> int:
-    return max((len(m) for m, _ in value.terms), default=0)
 
 
 def _varies_in(monomial: Monomial, iterators: frozenset[str]) -> bool:

@@ -87,7 +87,7 @@ def resolve(place: Place, scope: Scope, value_of: ValueOf) -> Path | Opaque:
     of_type = place.variable.type
     pointer = None
     if place.steps and _is_pointer_like(place.variable):
-        pointer = pointer_in(place.variable, place.site, scope)
+        pointer = pointer_in(place.variable, scope)
         if isinstance(pointer, Opaque):
             return pointer
         steps = list(pointer.steps)
@@ -103,7 +103,7 @@ def resolve(place: Place, scope: Scope, value_of: ValueOf) -> Path | Opaque:
             if not _follows(place.steps[number + 1 :], of_type):
                 break
             if not isinstance(of_type, Pointer) or _sets_unions(scope):
-                return _reinterpreted(place.site, place.variable, scope)
+                return _reinterpreted(place.site, place.variable)
             continue
         if isinstance(step, Field):
             steps.append(Member(step.name, of_type.name if isinstance(of_type, Struct) else ""))
@@ -111,11 +111,11 @@ def resolve(place: Place, scope: Scope, value_of: ValueOf) -> Path | Opaque:
             continue
         index = _element(step, scope, value_of)
         if isinstance(index, PointerValue):
-            return _reinterpreted(place.site, place.variable, scope)
+            return _reinterpreted(place.site, place.variable)
         is_variable = number > 0 and not steps
         if isinstance(of_type, Pointer) and (number > 0 or pointer is None):
             if sets_pointers(scope.effects):
-                return _reinterpreted(place.site, place.variable, scope)
+                return _reinterpreted(place.site, place.variable)
             loaded = True
             if is_variable:
                 pointer = _pointer_at(base, place.site, scope)
@@ -169,7 +169,7 @@ def resolve_pointer(expression: Expr, scope: Scope, value_of: ValueOf) -> Pointe
             taken = loops_around(scope) if path.taken is None else path.taken
             return PointerValue(path.base, steps, path.followed, taken, path.recast)
         case Read(place) if not place.steps:
-            return pointer_in(place.variable, place.site, scope)
+            return pointer_in(place.variable, scope)
         case Read(place):
             return _loaded(place, scope, value_of)
         case Binary("+" | "-" as operator, left, right) if isinstance(left.type, Pointer):
@@ -182,9 +182,9 @@ def resolve_pointer(expression: Expr, scope: Scope, value_of: ValueOf) -> Pointe
         case Select(_, then, otherwise):
             first, second = (resolve_pointer(each, scope, value_of) for each in (then, otherwise))
             either = either_pointer(None, "pointer", first, second, expression.site, scope)
-            return either if either is not None else _reinterpreted(expression.site, None, scope)
+            return either if either is not None else _reinterpreted(expression.site, None)
         case _:
-            return _reinterpreted(expression.site, None, scope)
+            return _reinterpreted(expression.site, None)
 
 
 def address_read(pointer: Variable, site: Site, scope: Scope) -> AddressRead | None:
@@ -218,7 +218,7 @@ def is_scalar_storage(base: Base) -> bool:
 def _pointer_at(base: Base, site: Site, scope: Scope) -> PointerValue | Opaque:
     """Target of a pointer variable that is read through its address."""
     object_to_pointer_seen(base, site, scope)
-    return pointer_in(base.variable, site, scope)
+    return pointer_in(base.variable, scope)
 
 
 def object_to_pointer_seen(base: Base, site: Site, scope: Scope) -> None:
@@ -285,7 +285,7 @@ def _leaves_row(base: Base, steps: list[At | Member], scope: Scope, value_of: Va
     return not (scope.never_negative(last) and scope.never_negative(extent - last - 1))
 
 
-def pointer_in(variable: Variable, site: Site, scope: Scope) -> PointerValue | Opaque:
+def pointer_in(variable: Variable, scope: Scope) -> PointerValue | Opaque:
     """Target of a pointer variable, or of an array parameter, at this point."""
     value = scope.environment.get(variable.name)
     if isinstance(value, (PointerValue, Opaque)):
@@ -369,7 +369,7 @@ def _loaded(place: Place, scope: Scope, value_of: ValueOf) -> PointerValue | Opa
     if isinstance(path, Opaque):
         return path
     if is_written(place, scope) or sets_pointers(scope.effects):
-        return _reinterpreted(place.site, place.variable, scope)
+        return _reinterpreted(place.site, place.variable)
     if not path.steps:
         return _pointer_at(path.base, place.site, scope)
     followed = path.followed | {len(path.steps)}
@@ -380,7 +380,7 @@ def _moved(pointer: Expr, offset: Expr, sign: int, scope: Scope, value_of: Value
     start = resolve_pointer(pointer, scope, value_of)
     by = value_of(offset, scope)
     if isinstance(start, Opaque) or isinstance(by, PointerValue):
-        return start if isinstance(start, Opaque) else _reinterpreted(pointer.site, None, scope)
+        return start if isinstance(start, Opaque) else _reinterpreted(pointer.site, None)
     moved = by * sign if isinstance(by, Poly) else by if sign > 0 else by.changed()
     last = _shifted(start.steps[-1], moved)
     return replace(start, steps=(*start.steps[:-1], last))
@@ -446,7 +446,7 @@ def beyond_object(site: Site, pointer: Variable | None) -> Opaque:
     return Opaque(ANYWHERE, Rejection("pointer-arithmetic", site, text, "access the other objects by name"))
 
 
-def _reinterpreted(site: Site, variable: Variable | None, scope: Scope) -> Opaque:
+def _reinterpreted(site: Site, variable: Variable | None) -> Opaque:
     name = f"`{variable.source_name}`" if variable is not None else "this pointer"
     text = f"where {name} points cannot be told"
     return Opaque(ANYWHERE, Rejection("pointer-arithmetic", site, text, "index the array directly"))

@@ -279,7 +279,6 @@ def leads_away(value: Value | None, name: str) -> bool:
 
 
 def merged(
-    before: Environment,
     then: Environment,
     otherwise: Environment,
     condition: Condition | None,

@@ -172,7 +172,7 @@ def _arguments(context: Context, node: Any, known: Prototype | None, fx: Effects
         wanted = parameters[position] if parameters is not None and position < len(parameters) else None
         arguments.append(_passed(given, wanted))
     if arguments:
-        settle(context, inner, tuple(arguments))
+        settle(inner, tuple(arguments))
     return tuple(arguments)
 
 
@@ -239,7 +239,7 @@ def effect(context: Context, node: Any, fx: Effects) -> None:
         case c_ast.BinaryOp(op="||"):
             _branches(context, node, node.left, None, node.right, fx)
         case _:
-            settle(context, fx, value(context, node, fx))
+            settle(fx, value(context, node, fx))
 
 
 def assignment(context: Context, node: Any, fx: Effects, used: bool) -> Expr:
@@ -254,7 +254,7 @@ def assignment(context: Context, node: Any, fx: Effects, used: bool) -> Expr:
     lowering = direct_value if node.op == "=" else value
     result = lowering(context, node.rvalue, fx)
     note_given(result, fx, kept=False)
-    settle(context, fx, (result, *target.steps), target.variable)
+    settle(fx, (result, *target.steps), target.variable)
     if not _fits(context, target, result, fx):
         return Invariant(context.text(node), INT, site)
     if node.op == "=":

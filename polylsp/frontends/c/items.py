@@ -244,13 +244,13 @@ class _Header:
             return scan.leave("stray", where) if stray else None
         directive = DIRECTIVE.match(scan.text, where + 1)
         assert directive is not None
-        if not _header_directive(scan, where + 1, directive.end()):
+        if not _header_directive(scan, where + 1):
             return scan.leave("stray", where)
         self.at = directive.end()
         return None
 
 
-def _header_directive(scan: ItemScan, start: int, end: int) -> bool:
+def _header_directive(scan: ItemScan, start: int) -> bool:
     """Take in a directive inside a header; false if it ends the header."""
     word = directive_word(scan.text, start)
     if word in ("if", "ifdef", "ifndef"):

@@ -77,7 +77,7 @@ def statement(context: Context, node: Any) -> list[Statement]:
         case c_ast.Continue():
             return [Jump("continue", _word(node))]
         case c_ast.Goto():
-            return [_goto(context, node)]
+            return [_goto(node)]
         case c_ast.Label():
             return _label(context, node)
         case c_ast.Typedef():
@@ -199,7 +199,7 @@ def _return(context: Context, node: Any) -> list[Statement]:
     result = value(context, node.expr, fx) if node.expr is not None else None
     site = Site(token_of(node), context.sites.until(token_of(node), ";"))
     if result is not None:
-        settle(context, fx, result)
+        settle(fx, result)
         from polylsp.frontends.c.lowering_context import give
 
         give(context, result)
@@ -210,7 +210,7 @@ def _return(context: Context, node: Any) -> list[Statement]:
     return [*fx.statements, Jump("return", site, result)]
 
 
-def _goto(context: Context, node: Any) -> Unsupported:
+def _goto(node: Any) -> Unsupported:
     message = f"`goto {node.name}` jumps out of the structure of loops and conditions"
     advice = "use `break`, `continue` or `return`, or a condition"
     site = Site(token_of(node), token_of(node) + 1)
@@ -443,7 +443,7 @@ def switch(context: Context, node: Any) -> list[Statement]:
         return [refuse_statement(context, node, message, Site(label, label), advice)]
     fx = Effects()
     chosen = value(context, node.cond, fx)
-    settle(context, fx, chosen)
+    settle(fx, chosen)
     if not fx.rejections and not isinstance(chosen.type, Integer):
         return [
             refuse_statement(

@@ -231,7 +231,7 @@ async def document_symbol(ls: PolylspServer, params: types.DocumentSymbolParams)
     source, encoding = document.seen(uri) if document else None, ls.client.encoding
     if document is None or source is None or report is None:
         return None
-    found = inside(symbols(source, report), document.extent(uri))
+    found = inside(symbols(report), document.extent(uri))
     if ls.client.symbol_tree:
         return convert.symbol_tree(source, found, encoding)
     return convert.symbol_list(source, found, uri, encoding)

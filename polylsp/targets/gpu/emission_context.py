@@ -321,7 +321,7 @@ def _parameters(
 def with_signs(region: Region, texts: Mapping[str, str]) -> dict[str, str]:
     """Values in C, without sizes that have no sign: a value below such a one may be negative. The host has
     checked that they are small."""
-    unsigned = {v.source_name for v in region.subject.variables if _has_no_sign(v)}
+    unsigned = {v.source_name for v in region.subject.variables if has_no_sign(v)}
     split = {name: text.split(" * ") for name, text in texts.items()}
     return {
         name: " * ".join(f"(int){each}" if each in unsigned else each for each in factors)
@@ -329,7 +329,8 @@ def with_signs(region: Region, texts: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _has_no_sign(variable: Variable) -> bool:
+def has_no_sign(variable: Variable) -> bool:
+    """True for an unsigned integer."""
     return isinstance(variable.type, Integer) and not variable.type.signed
 
 

@@ -42,6 +42,7 @@ from polylsp.ir.program import (
     Type,
     Unary,
     Variable,
+    innermost,
     shape_of,
     subexpressions,
 )
@@ -212,16 +213,10 @@ _FIRST = Index(Constant(0, Integer(32, True), Site(0, 0)))
 def _is_plain(root: Variable, steps: tuple[Index | Field, ...]) -> bool:
     """True if there is no union on the way, and no bit-field at its end."""
     types = [root.type, *(s.type for s in steps if isinstance(s, Field))]
-    inner = [_innermost(each) for each in types if each is not None]
+    inner = [innermost(each) for each in types if each is not None]
     unions = any(isinstance(each, Struct) and each.union for each in inner)
     bit_field = any(isinstance(s, Field) and s.bit_field for s in steps)
     return not unions and not bit_field and not root.per_thread and len(inner) == len(types)
-
-
-def _innermost(of_type: Type) -> Type:
-    while isinstance(of_type, (Array, Pointer)):
-        of_type = of_type.element if isinstance(of_type, Array) else of_type.to
-    return of_type
 
 
 def _is_steady(subject: Subject, root: Variable, steps: tuple[Index | Field, ...]) -> bool:

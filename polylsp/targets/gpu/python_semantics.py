@@ -15,6 +15,7 @@ from typing import Literal
 import islpy as isl
 
 from polylsp.ir.program import (
+    COMPARISONS,
     Binary,
     Call,
     Cast,
@@ -108,7 +109,6 @@ def _linear(value: Expr, names: dict[str, str], parameters: dict[str, str]) -> s
 # --------------------------------------------------------------------------------------------------
 
 
-COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 SMALL, LOCAL = 1 << 30, 1 << 40
 """Largest values of counters and sizes, and of variables that are integers."""
 

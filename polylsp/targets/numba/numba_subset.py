@@ -197,7 +197,7 @@ def why_not_in_parallel(source: Source) -> str:
     not compile. Empty if none was found."""
     for node in source.nodes:
         match node:
-            case ast.Subscript(slice=index) if any(_is_added(source, one) for one in _indices(index)):
+            case ast.Subscript(slice=index) if any(_is_added(source, one) for one in indices(index)):
                 told = f"`{ast.unparse(node)}` on line {source.line(node)} adds a dimension"
                 return f"{told}, which Numba cannot run in parallel: write loops."
             case ast.AugAssign(target=target, value=value) if _spreads(source, target, value):
@@ -208,7 +208,8 @@ def why_not_in_parallel(source: Source) -> str:
     return ""
 
 
-def _indices(node: ast.expr) -> list[ast.expr]:
+def indices(node: ast.expr) -> list[ast.expr]:
+    """The subscripts of an element."""
     return node.elts if isinstance(node, ast.Tuple) else [node]
 
 
