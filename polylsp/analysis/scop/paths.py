@@ -506,6 +506,11 @@ class RawStatement:
     accesses: list[RawAccess]
     role: Literal["statement", "test", "join"] = "statement"
 
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """The isl names of the iterators around the statement, outermost first."""
+        return tuple(f.dimension for f in self.frames)
+
 
 @dataclass
 class LoopEntry:

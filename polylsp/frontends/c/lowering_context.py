@@ -13,7 +13,6 @@ from typing import Any
 from pycparser import c_ast
 
 from polylsp.frontends.c.tokens import matching_brackets
-from polylsp.frontends.unique_names import UniqueNames
 from polylsp.ir.program import (
     AddressOf,
     Array,
@@ -35,6 +34,7 @@ from polylsp.ir.program import (
     Type,
     Variable,
 )
+from polylsp.ir.spelling import UniqueNames
 
 
 class Sites:
