@@ -247,7 +247,7 @@ def _moving(subject: Subject, loop: Loop, place: Place) -> str:
         homonyms = {v for v in own.variables if v.source_name == variable.source_name}
         if variable.name in changed or len(homonyms | {variable}) > 1:
             return variable.source_name
-        if each is not place and (variable in written if each.steps else shared and _is_disturbed(loop)):
+        if each is not place and (variable in written if each.steps else shared and own.calls):
             return variable.source_name
     pointer = place.variable.storage in ("global", "static") or place.variable.escapes
     return place.variable.source_name if pointer and own.calls else ""
@@ -261,11 +261,6 @@ def _local_name(subject: Subject, loop: Loop, place: Place) -> str:
         s for s in walk(subject.function.body) if isinstance(s, Declare) and first <= s.site.first <= last
     )
     return next((s.variable.source_name for s in inside if s.variable.source_name in words), "")
-
-
-def _is_disturbed(loop: Loop) -> bool:
-    """True if the loop may change variables that others can reach."""
-    return bool(effects(loop).calls)
 
 
 # --- Why not -----------------------------------------------------------------------------
