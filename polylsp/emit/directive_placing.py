@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
 
 from polylsp.core.text import Span, newline
 from polylsp.emit.c_pragmas import Directive, Stretch, above_of, code_of, kind_of, pragmas_above, written_with
@@ -148,9 +150,47 @@ def before_loop(subject: Subject, loop: LoopFacts, directive: Directive) -> list
     return [before(subject, start, directive), *removed]
 
 
-def no_room(subject: Subject, loop: LoopFacts) -> str:
-    """Reason why no directive can stand before a loop beside the vendor hints on it; empty if one can."""
+_VOCABULARY = {
+    "omp": "parallel for simd atomic collapse private firstprivate lastprivate reduction schedule static "
+    "dynamic if",
+    "omp-device": "target teams distribute parallel for data update atomic declare end collapse private "
+    "reduction map alloc to from tofrom if",
+    "acc": "parallel loop data update atomic routine gang worker vector seq collapse private reduction copy "
+    "copyin copyout create present self host device if",
+}
+"""The words of directives and of their clauses, by where they take a loop."""
+
+_DEFINITION = re.compile(r"^[ \t]*#[ \t]*(define|undef)[ \t]+(\w+)(\(?)", re.MULTILINE)
+
+
+@lru_cache(maxsize=8)
+def _definitions(text: str) -> tuple[tuple[int, str, str], ...]:
+    """The places at which a text defines or undefines words of directives as macros, the word, and `(` where
+    the macro has parameters, `undef` where there is none from there on."""
+    words = {word for each in _VOCABULARY.values() for word in each.split()}
+    found = (match for match in _DEFINITION.finditer(text) if match[2] in words)
+    return tuple((m.start(), m[2], "undef" if m[1] == "undef" else m[3]) for m in found)
+
+
+def _replaced_word(subject: Subject, start: int, vocabulary: str) -> str:
+    """A word of directives that is a macro of the file at an offset; empty if there is none. Preprocessors
+    replace macros in directives (OpenMP 5.2, 5.1): those with parameters where a list follows."""
+    present: dict[str, str] = {}
+    for at, word, kind in _definitions(subject.text):
+        if at < start:
+            present[word] = kind
+    words = _VOCABULARY[vocabulary].split()
+    with_list = words[words.index("collapse") :]
+    return next((w for w, kind in present.items() if w in {"": words, "(": with_list}.get(kind, ())), "")
+
+
+def no_room(subject: Subject, loop: LoopFacts, vocabulary: Literal["omp", "omp-device", "acc"]) -> str:
+    """Reason why no directive of some vocabulary can stand before a loop, as a macro would replace a word of
+    it, or because of the vendor hints on the loop; empty if one can."""
     start = subject.span(loop.site).start
+    replaced = _replaced_word(subject, start, vocabulary)
+    if replaced:
+        return f"The macro `{replaced}` of this file would replace a word of the directive: rename it first."
     inside = next((each for each in written_with(subject, start) if kind_of(each) == "gcc-hint"), None)
     if inside is not None:
         return (

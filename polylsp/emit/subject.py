@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from polylsp.analysis.scop.regions import Nest
 from polylsp.analysis.scop.summaries import Calls
-from polylsp.analysis.scop.thread_storage import errno_of_runtime, floating_point_environment
+from polylsp.analysis.scop.thread_storage import (
+    errno_of_runtime,
+    floating_point_environment,
+    read_by_callers,
+)
 from polylsp.core.text import Span
 from polylsp.frontends.c.macros import Macro
 from polylsp.ir.effects import Effects, effects, loops_in, walk
@@ -17,7 +21,14 @@ from polylsp.ir.liveness import Live, live_after_loops
 from polylsp.ir.program import Assign, Declare, Function, Loop, Site, Variable
 from polylsp.model.facts import FunctionFacts, LoopFacts, NestFacts
 
-_ERRNO = re.compile(r"\b(?:errno|perror)\b")
+_LIBRARY_VARIABLE = re.compile(r"\b(?:errno|perror|signgam)\b")
+
+
+@lru_cache(maxsize=8)
+def _naming_library_variables(text: str) -> tuple[int, ...]:
+    """The places in a text that name `errno` or `signgam`, or the function that prints the former: each edit
+    of a large file asks for them."""
+    return tuple(found.start() for found in _LIBRARY_VARIABLE.finditer(text))
 
 
 @dataclass(frozen=True)
@@ -121,23 +132,25 @@ class Subject:
         return self.effects.variables | declared | set(self.function.parameters)
 
     def state_of_thread(self, ordinal: int) -> str:
-        """Reason why a loop cannot run on threads or a device because of `errno`, or of the floating-point
-        environment; empty if it can."""
+        """Reason why a loop cannot run on threads or a device because of `errno`, `signgam`, or the
+        floating-point environment; empty if it can."""
         environment = floating_point_environment(self.function)
         if environment or not self._naming_errno:
             return environment
-        return errno_of_runtime(self.function, ordinal, self._naming_errno)
+        reason = errno_of_runtime(self.function, ordinal, self._naming_errno)
+        others = tuple(each.function for each in self.companions)
+        return reason or read_by_callers(self.function, self._naming_errno, others)
 
     @cached_property
     def _naming_errno(self) -> tuple[Function, ...]:
-        """The functions of the file whose text names `errno`, or a function that prints it."""
+        """The functions of the file that name `errno`, `signgam`, or a function that prints `errno`."""
         end = self.start + self.ends[-1]
         places = [(self.function, self.start, end), *((c.function, c.start, c.end) for c in self.companions)]
         texts = [self.text, *(c.text or self.text for c in self.companions)]
         return tuple(
             f
             for text, (f, first, last) in zip(texts, places, strict=True)
-            if _ERRNO.search(text, first, last)
+            if any(first <= at < last for at in _naming_library_variables(text))
         )
 
     def assigned(self, variable: Variable) -> list[Assign]:

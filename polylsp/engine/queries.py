@@ -136,7 +136,7 @@ def placed_in(
     if nests is None:
         nests = nests_of(one.function, calls, task.wanted)
         keep_models(task.key, nests)
-    beside = ((at, other) for at, other in prepared if one.calls and other.ends and other is not one)
+    beside = ((at, other) for at, other in prepared if other.ends and other is not one)
     others = tuple(
         Companion(other.function, at, at + other.ends[-1], other.starts, other.ends, other.macros)
         for at, other in beside

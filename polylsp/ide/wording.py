@@ -70,7 +70,7 @@ def verdict_sentence(source: Source, placed: PlacedFunction, loop: LoopFacts) ->
     """The verdict of one loop in one sentence."""
     match loop.verdict:
         case Parallel() as verdict:
-            return capital(f"{subject(loop)} can run in parallel{_terms(placed, verdict)}.")
+            return capital(f"{subject(loop)} can run in parallel{_terms(source, placed, verdict)}.")
         case Sequential(witness=witness, former=former, advice=advice):
             obstacle = dependence_clause(source, placed, witness.dependence)
             told = f"{obstacle}{condition_words(witness)}{_example(witness)}{_former_words(former)}"
@@ -238,11 +238,16 @@ def restrict_promises(placed: PlacedFunction, assumption: Assumption) -> bool:
     return assumption.kind == "no-overlap" and all(name.isidentifier() for name in assumption.subjects)
 
 
-def promise_words(placed: PlacedFunction, assumptions: Sequence[Assumption]) -> str:
-    """Advice by which the user can promise the assumptions, or empty."""
+def promise_words(source: Source, placed: PlacedFunction, assumptions: Sequence[Assumption]) -> str:
+    """Advice by which the user can promise the assumptions, or empty. Of parameters and other variables, it
+    is the parameters that are declared anew."""
     if not assumptions or not all(restrict_promises(placed, assumption) for assumption in assumptions):
         return ""
     names = sorted({name for a in assumptions for name in a.subjects})
+    header = source.text[placed.start : source.text.find("{", placed.start)]
+    parameters = [name for name in names if re.search(rf"\b{name}\b", header)]
+    if parameters and parameters != names:
+        return f"declare {listing([f'`{name}`' for name in parameters])} `restrict` to promise it"
     return f"declare {'them' if len(names) > 1 else 'it'} `restrict` to promise it"
 
 
@@ -264,14 +269,14 @@ def capital(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
-def _terms(placed: PlacedFunction, verdict: Parallel) -> str:
+def _terms(source: Source, placed: PlacedFunction, verdict: Parallel) -> str:
     """Terms on which a loop is parallel: reductions, private copies, assumptions."""
     words = f" as {reduction_words(verdict.reductions)}" if verdict.reductions else ""
     if private := private_words(verdict):
         words += f"{',' if verdict.reductions else ''} once {private}"
     if verdict.assumptions:
         words += f"{',' if words else ''} if {assumption_words(verdict.assumptions)}"
-    if promise := promise_words(placed, verdict.assumptions):
+    if promise := promise_words(source, placed, verdict.assumptions):
         words += f"; {promise}"
     return words
 

@@ -33,7 +33,7 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
         return words
     remark = f"The sums over `{known.iterator or known.kind}` are added up in another order."
     directive = Directive("omp", "simd", words)
-    crowded = no_room(subject, known)
+    crowded = no_room(subject, known, "omp")
     if crowded:
         return Declined(crowded)
     placed = together(before_loop(subject, known, directive))

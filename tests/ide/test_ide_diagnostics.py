@@ -107,9 +107,12 @@ def test_only_the_outermost_sequential_loop_carries_the_transform() -> None:
     [
         (
             [("x", "y"), ("x", "z"), ("y", "z")],
-            "`x`, `y` and `z` do not overlap; declare them `restrict` to promise it",
+            "`x`, `y` and `z` do not overlap; declare `x` and `y` `restrict` to promise it",
         ),
-        ([("x", "y"), ("x", "z")], "`x` does not overlap `y` or `z`; declare them `restrict` to promise it"),
+        (
+            [("x", "y"), ("x", "z")],
+            "`x` does not overlap `y` or `z`; declare `x` and `y` `restrict` to promise it",
+        ),
         (
             [("a", "b"), ("c", "d")],
             "`a` and `b` do not overlap and `c` and `d` do not overlap; "
@@ -118,6 +121,7 @@ def test_only_the_outermost_sequential_loop_carries_the_transform() -> None:
     ],
 )
 def test_overlaps_are_told_together(pairs: list[tuple[str, str]], sentence: str) -> None:
+    # `x` and `y` are the parameters of the function.
     finding = one(Parallel(tuple(facts.no_overlap(*pair) for pair in pairs)))
     assert finding.code == "needs-restrict"
     assert finding.message == f"`i` can run in parallel if {sentence}."

@@ -11,6 +11,7 @@ the function was given up, else parallel. Words in a function's text make troubl
     BUG               an exception
     WAIT_<name>       waits until the file <name> exists in the folder $FAKE_GATES
     MARK_<name>       makes the file <name> in that folder when the function's analysis begins
+    FOCUS             waits until a focus has arrived
 
 The file `analysed` in that folder has a line for each function that was really analysed, in order:
 `quick` or `full`, and its name.
@@ -89,6 +90,8 @@ def analyse(
                 with (_gates() / "analysed").open("a") as log:
                     log.write(f"{'full' if schedules else 'quick'} {match.group(1)}\n")
             _misbehave(re.sub(r"(EDIT|DRAW)_\w+" if schedules else r"(EDIT|DRAW|FULL)_\w+", "", body))
+            while "FOCUS" in body and not stream.focus():
+                threading.Event().wait(0.005)
             answer = _answers[key] = _answer(key, match.group(1), body, schedules, budget=False)
         answers[start] = answer
         stream.found(start, answer)

@@ -60,13 +60,12 @@ async def test_functions_are_known_while_others_are_not(make: Make, tmp_path: Pa
 async def test_what_was_edited_comes_first_then_what_is_on_the_screen(make: Make, tmp_path: Path):
     bench = make()
     text = "".join(function(name) for name in "fghk")
-    document = bench.open(function("wait", "MARK_begun + WAIT_gate") + text)
+    document = bench.open(function("wait", "MARK_begun + FOCUS") + text)
     await bench.until(lambda: (tmp_path / "begun").exists() and not bench.names(document))
     places = [document.source.text.index(f"void {name}") for name in "gk"]
     document.edited, shown = (Span(at + 8, at + 9) for at in places[::-1])
     assert document.show(shown)
     bench.jobs.refocus(document)
-    (tmp_path / "gate").touch()
     await bench.whole(document)
     quick = [line.removeprefix("quick ") for line in analysed(tmp_path) if line.startswith("quick")]
     assert quick == ["wait", "k", "g", "f", "h"]

@@ -129,7 +129,13 @@ def _classify(
     if not conflicts.meet(accesses, accesses, ordinal):
         return
     name = memory.variable.source_name
-    update = reassociable(conflicts, accesses, ordinal)
+    live = scalars.live(memory.variable.name)
+    separate = needs_no_value(conflicts, memory, ordinal) and (
+        not live or last_iteration_writes_all(conflicts, memory, ordinal)
+    )
+    # What is only set needs no clause that combines copies, if the last copy is the result.
+    is_set = separate and all(access.kind == "write" for access in accesses)
+    update = None if is_set else reassociable(conflicts, accesses, ordinal)
     if update is not None:
         called = next((a for a in accesses if isinstance(a.reached, ByCallee)), None)
         if called is not None:
@@ -138,16 +144,14 @@ def _classify(
         found.reductions.append(Reduction(update, memory.path, memory.dimensions > memory.scoped))
         found.assumed += [assumption for a in accesses for assumption in a.assumed]
         return
-    if needs_no_value(conflicts, memory, ordinal):
-        live = scalars.live(memory.variable.name)
-        if not live or last_iteration_writes_all(conflicts, memory, ordinal):
-            unreachable = _unreachable(conflicts, memory, accesses, ordinal, scalars)
-            unreachable = unreachable or (_part_of_copy(memory, accesses[0].site) if live else None)
-            if unreachable is not None:
-                found.unreachable.append(unreachable)
-            else:
-                (found.lastprivate if live else found.private).append(name)
-            return
+    if separate:
+        unreachable = _unreachable(conflicts, memory, accesses, ordinal, scalars)
+        unreachable = unreachable or (_part_of_copy(memory, accesses[0].site) if live else None)
+        if unreachable is not None:
+            found.unreachable.append(unreachable)
+        else:
+            (found.lastprivate if live else found.private).append(name)
+        return
     carried = possible(list(islice(conflicts.carried(memory, ordinal), _MOST)), conflicts.defined())
     obstacles = possible(carried, conflicts.defined(hints=not conflicts.contradictory(ordinal, hints=True)))
     found.obstacles += obstacles

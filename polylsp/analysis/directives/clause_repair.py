@@ -78,7 +78,8 @@ def lacking(
     operator = reassociable(conflicts, accesses, racing.ordinal)
     write = next(a for a in accesses if a.kind == "write")
     if operator is not None:
-        if not can_be_reduced(racing.memory, sharing):
+        # Several threads that set a truth value alike are no error in practice.
+        if all(a.kind == "write" for a in accesses) or not can_be_reduced(racing.memory, sharing):
             return None
         return Lacking("sum", variable.source_name, access_point(write), summing(operator, variable))
     kind = _copy(conflicts, sharing, scalars, racing)
@@ -197,9 +198,12 @@ def copy_findings(conflicts: Conflicts, sharing: DataSharing) -> Iterator[tuple[
     """Findings about the variables that the construct's clauses privatise, by unique name."""
     construct = sharing.construct
     private = listed(construct.directive, "private")
+    kept = listed(construct.directive, "lastprivate") - listed(construct.directive, "firstprivate")
     for variable in _outer_variables(construct.loop):
         if variable.source_name in private:
-            found = _without_start(sharing, variable) or _passed_on(conflicts, sharing, variable)
+            found = _without_start(sharing, variable) or _passed_on(conflicts, sharing, variable, "private")
+        elif variable.source_name in kept:
+            found = _passed_on(conflicts, sharing, variable, "lastprivate")
         else:
             found = _misused_sum(conflicts, sharing, variable)
         found = found or _without_end(conflicts, sharing, variable) or _not_last(conflicts, sharing, variable)
@@ -299,8 +303,9 @@ def _is_addressed(part: Statement, variable: Variable) -> bool:
 # --- From one iteration to the next --------------------------------------------------------
 
 
-def _passed_on(conflicts: Conflicts, sharing: DataSharing, variable: Variable) -> Finding | None:
-    """A private variable of which an iteration needs the value that the one before left."""
+def _passed_on(conflicts: Conflicts, sharing: DataSharing, variable: Variable, clause: str) -> Finding | None:
+    """A variable with a copy per thread, by a `private` or `lastprivate` clause, of which an iteration needs
+    the value that the one before left."""
     loop = sharing.construct.loop
     memory = _memory(conflicts, loop, variable)
     if memory is None:
@@ -311,7 +316,7 @@ def _passed_on(conflicts: Conflicts, sharing: DataSharing, variable: Variable) -
         return None
     operator = reassociable(conflicts, conflicts.accesses(memory, loop.ordinal), loop.ordinal)
     if operator is not None and can_be_reduced(memory, sharing):
-        mend = summing(operator, variable, "private")
+        mend = summing(operator, variable, clause)
         return Lacking("sum", variable.source_name, access_point(flows[0].source), mend)
     shown = witness(conflicts, flows[0], loop.ordinal)
     return None if shown is None else Race(shown, copied=True)

@@ -73,6 +73,8 @@ def _misfit(loop: Loop, before: Sequence[Statement]) -> str:
     inside = effects(loop.body).scalars
     if counter.name in inside:
         return f"`{counter.source_name}` is changed in its body"
+    if _ends_by_wrapping(loop.condition, steps[0], counter):
+        return f"it ends when `{counter.source_name}` wraps around, which directives do not count"
     return _moving_bound(loop, counter, inside)
 
 
@@ -102,6 +104,24 @@ def _compares_unsigned(loop: Loop, counter: Variable) -> bool:
     sides = [side.type for side in (condition.left, condition.right) if _is(side, counter)]
     signed = isinstance(counter.type, Integer) and counter.type.signed
     return signed and any(isinstance(each, Integer) and not each.signed for each in sides)
+
+
+def _ends_by_wrapping(condition: Expr | None, step: Assign, counter: Variable) -> bool:
+    """True if the counter goes away from the bound, or may begin beyond one that it is compared with by `!=`:
+    only a counter that wraps around gets there (`i = n - 1; i < n; i--`)."""
+    change = additive(step)
+    assert isinstance(condition, Binary) and change is not None
+    amount, sign = stripped(change[0]), change[1]
+    is_left = _is(condition.left, counter)
+    bound = stripped(condition.right if is_left else condition.left)
+    if isinstance(amount, Constant) and amount.value < 0:
+        sign = -sign
+    if condition.operator != "!=":
+        below = condition.operator in ("<", "<=") if is_left else condition.operator in (">", ">=")
+        return (sign < 0) == below
+    signed = isinstance(counter.type, Integer) and counter.type.signed
+    named = isinstance(bound, Read) and not bound.place.steps
+    return sign < 0 and not signed and not named and not (isinstance(bound, Constant) and bound.value == 0)
 
 
 def _not_negative(value: Expr) -> bool:

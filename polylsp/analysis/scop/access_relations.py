@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 import islpy as isl
 
-from polylsp.analysis.scop.delinearisation import Layout
+from polylsp.analysis.scop.delinearisation import consistent
 from polylsp.analysis.scop.objects import Key, Plan, grouped, is_of_function, key_of, may_overlap, plan_of
-from polylsp.analysis.scop.paths import CallRegion, RawAccess, RawStatement, Region
+from polylsp.analysis.scop.paths import RawAccess, RawStatement, Region
 from polylsp.analysis.scop.symbolic_value import (
     AllOf,
     AnyOf,
@@ -36,6 +36,7 @@ from polylsp.poly.budget import parsed_map
 from polylsp.poly.scop import (
     Access,
     Addresses,
+    BoundCondition,
     FromEnd,
     IndexElement,
     Memory,
@@ -178,7 +179,7 @@ def access_of(
     subscripts, exact, indirect = _subscripts(raw, access, plan)
     relation = _relation(name, raw, plan.memory, subscripts, parameters)
     if access.region is not None:
-        relation, known = _spread(name, raw, relation, access.region, plan, parameters)
+        relation, known = _spread(name, raw, relation, access, plan, parameters)
         exact = exact and known
     where = domain if access.where is None else access.where.set_tuple_name(name).intersect(domain)
     relation = relation.intersect_domain(where)
@@ -282,10 +283,12 @@ def _relation(
 
 
 def _spread(
-    name: str, raw: RawStatement, start: isl.Map, region: CallRegion, plan: Plan, parameters: Parameters
+    name: str, raw: RawStatement, start: isl.Map, access: RawAccess, plan: Plan, parameters: Parameters
 ) -> tuple[isl.Map, bool]:
-    """Footprint of a call: the elements of its region, counted from the target of its argument."""
-    names = raw.dimensions
+    """Footprint of a call: the elements of its region, counted from the target of its argument. The loops
+    around rest on the assumption that it stays within a row, where it may not."""
+    region, names = access.region, raw.dimensions
+    assert region is not None
     notation = Notation(frozenset(names))
     rank = region.elements.dim(isl.dim_type.out)
     total = start.dim(isl.dim_type.out)
@@ -308,8 +311,17 @@ def _spread(
     needed = region.elements.involves_dims(isl.dim_type.in_, 0, count)
     start = start.align_params(offsets.get_space())
     touched = offsets.align_params(start.get_space()).sum(start)
-    if rank == 1 and not _in_row(touched, raw, layouts[0], parameters):
-        return _anywhere(start, plan.memory.scoped), False
+    size = layouts[0].extents[-1] if rank == 1 and layouts[0] is not None and layouts[0].extents else None
+    if size is not None:
+        fails = _out_of_row(touched, raw, size, parameters)
+        possible = raw.domain.params().subtract(fails)
+        if possible.is_empty() or consistent(possible, parameters.products) is None:
+            return _anywhere(start, plan.memory.scoped), False
+        if not fails.is_empty():
+            assumption = _stays_in_row(access, pretty(size, parameters))
+            for frame in raw.frames:
+                frame.assume(assumption)
+                frame.conditions.append(BoundCondition(assumption, plan.memory.name, fails))
     return touched, len(values) == count or not needed
 
 
@@ -319,24 +331,22 @@ def _anywhere(relation: isl.Map, scoped: int) -> isl.Map:
     return relation.drop_constraints_involving_dims(isl.dim_type.out, scoped, rest)
 
 
-def _in_row(touched: isl.Map, raw: RawStatement, layout: Layout | None, parameters: Parameters) -> bool:
-    """True if the last subscript stays within its dimension."""
-    extent = layout.extents[-1] if layout is not None and layout.extents else None
-    if extent is None:
-        return True
+def _stays_in_row(access: RawAccess, size: str) -> Assumption:
+    """The assumption that a call uses elements of one row alone."""
+    text = f"the call stays in a row of `{size}` elements from `{access.text}` on"
+    return Assumption("in-bounds", (access.text, size), text)
+
+
+def _out_of_row(touched: isl.Map, raw: RawStatement, extent: Poly, parameters: Parameters) -> isl.Set:
+    """The parameter values at which the last subscript leaves its dimension of that extent."""
     last = touched.dim(isl.dim_type.out) - 1
     elements = touched.intersect_domain(raw.domain.set_tuple_name(touched.get_tuple_name(isl.dim_type.in_)))
     found = elements.project_out(isl.dim_type.out, 0, last)
-    found = found.set_tuple_name(isl.dim_type.out, "")
+    found = found.set_tuple_name(isl.dim_type.out, "").range().reset_tuple_id()
     row = Poly.atom(Symbol("o"))
     notation = Notation(frozenset(("o",)))
     formula = notation.condition(AllOf((Compare(">=", row), Compare(">=", extent - row - 1))))
-    within = isl.Set(f"{header(notation, parameters)}{{ [o] : {formula} }}")
-    return bool(
-        found.range().reset_tuple_id().is_subset(within)
-        if found.range().has_tuple_id()
-        else found.range().is_subset(within)
-    )
+    return found.subtract(isl.Set(f"{header(notation, parameters)}{{ [o] : {formula} }}")).params()
 
 
 # --------------------------------------------------------------------------------------------------

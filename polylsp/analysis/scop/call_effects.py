@@ -164,7 +164,10 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
         scope.assume(assumption)
     for presumed in summary.presumed:
         _presume(call, presumed, summary, scope)
-    values = tuple(value_of(call.arguments[k], scope) for k in summary.integers)
+    arguments = (
+        _as_size(call.arguments[k]) if k in summary.sizes else call.arguments[k] for k in summary.integers
+    )
+    values = tuple(value_of(each, scope) for each in arguments)
     known = tuple(v if isinstance(v, Poly) else None for v in values)
     found = list(_counters_named(call, summary, scope))
     for access in summary.accesses:
@@ -205,6 +208,23 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
         made.extents = declared_extents(path.base, path.steps, scope)
         found.append(made)
     return found
+
+
+def _as_size(argument: Expr) -> Expr:
+    """A size of an object in signed arithmetic: an object has less than 2**63 bytes, so that what would have
+    wrapped around is no size, and the sums and products of others are those of their unconverted parts."""
+    if argument.type != Integer(64, False):
+        return argument
+    match argument:
+        case Cast(operand, _, site) if isinstance(operand.type, Integer):
+            return Cast(_as_size(operand), Integer(64, True), site)
+        case Binary("+" | "-" | "*", left, right):
+            first, second = _as_size(left), _as_size(right)
+            return replace(argument, left=first, right=second, type=Integer(64, True))
+        case Constant(value) if isinstance(value, int) and value < 1 << 63:
+            return replace(argument, type=Integer(64, True))
+        case _:
+            return argument
 
 
 def _released(call: Call, scope: Scope) -> list[RawAccess]:

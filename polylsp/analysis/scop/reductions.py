@@ -59,11 +59,22 @@ _MANTISSA = {16: 11, 32: 24, 64: 53, 80: 64}
 class Update:
     """An update that may be reassociated, and the places and operands that need usual values for that:
     `started`, the target before the loop (not NaN; 0 or 1 where it is a truth value), and `candidates`, which
-    are compared with it (not NaN)."""
+    are compared with it (not NaN). `sets`: it stores a constant."""
 
     operator: ReductionOperator
     started: Place | None = None
     candidates: tuple[Expr, ...] = ()
+    sets: bool = False
+
+    def may_start(self, usual: frozenset[str]) -> bool:
+        """True unless it sets a local truth value that may start with others than 0 and 1."""
+        start = self.started
+        return (
+            not self.sets
+            or start is None
+            or start.variable.storage != "local"
+            or start.variable.name in usual
+        )
 
     def assumed(self, usual: frozenset[str]) -> tuple[Assumption, ...]:
         """The assumptions, if the variables in `usual` (unique names) surely start with such values."""
@@ -89,7 +100,7 @@ def reduction_of(assign: Assign, quiet: Quiet) -> Update | None:
     if not isinstance(target, (Integer, Floating)):
         return None
     value = stripped(assign.value)
-    flag = _flag_update(assign)
+    flag = _flag_update(assign) or _flag_store(assign)
     if flag is not None:
         return flag
     if assign.operator is not None:
@@ -124,6 +135,17 @@ def _flag_update(assign: Assign) -> Update | None:
     if update is None or (value.operator == "&" and not all(_is_flag(each.value) for each in others)):
         return None
     return _update("||" if value.operator == "|" else "&&", assign, ())
+
+
+def _flag_store(assign: Assign) -> Update | None:
+    """`f = 1` and `f = 0` of an integer, which other iterations repeat: `f = f || 1` and `f = f && 0` where
+    `f` is a truth value."""
+    value, target = stripped(assign.value), assign.target
+    if assign.operator is not None or target.steps or not isinstance(target.type, Integer):
+        return None
+    if not isinstance(value, Constant) or value.value not in (0, 1):
+        return None
+    return replace(_update("||" if value.value else "&&", assign, ()), sets=True)
 
 
 def _is_flag(expression: Expr) -> bool:

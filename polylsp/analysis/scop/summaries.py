@@ -77,7 +77,8 @@ class Summary:
     static storage that it or a callee names; `keeps`: it may store an address that it is given; `state` as in
     `NoSummary`; `per_thread` are names of thread-local variables that it uses, `sets` those of the library's
     that it may set; `presumed` are its branches that are presumed not to be taken; `allocates`: it
-    returns NULL, or memory that nothing else leads to. Equal keys, equal summaries."""
+    returns NULL, or memory that nothing else leads to; `sizes` are the numbers of parameters that are numbers
+    of bytes of an object, or of its elements. Equal keys, equal summaries."""
 
     name: str
     key: str
@@ -94,6 +95,7 @@ class Summary:
     sets: tuple[str, ...] = ()
     presumed: tuple[Presumption, ...] = ()
     allocates: bool = False
+    sizes: tuple[int, ...] = ()
 
     @property
     def reads_static(self) -> bool:
@@ -262,7 +264,7 @@ def _of_library(call: Call, calls: Calls) -> Summary | None:
     )
     integers = tuple(k for k in (1, 2) if any(extent == _COUNTED[k] for *_, extent in parts))
     key = f"{call.function} {[a.type for a in arguments]}"
-    return Summary(call.function, key, parameters, integers, tuple(accesses), None, state=())
+    return Summary(call.function, key, parameters, integers, tuple(accesses), None, state=(), sizes=integers)
 
 
 _COUNTED: dict[int, _Extent] = {1: "records", 2: "bytes"}

@@ -4,7 +4,7 @@ threading runtime leaves in it would be visible (`errno`)."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
@@ -89,8 +89,9 @@ def _calls(statement: Statement) -> list[Call]:
 
 
 class _Errno(IntEnum):
-    """The state of `errno` at a point: it was read while its value may have been anyone's; may have a value
-    of the function's caller or of a runtime library; may be the error of a failed call; was assigned."""
+    """The state of `errno`, or of another variable of the library, at a point: it was read while its value
+    may have been anyone's; may have a value of the function's caller or of a runtime library; may be the
+    error of a failed call; was assigned."""
 
     SEEN = 0
     FOREIGN = 1
@@ -117,7 +118,7 @@ def errno_of_runtime(function: Function, loop: int, naming: Iterable[Function]) 
     a test that follows a call is the reason for the failure of that call. `naming` are the functions of the
     file that name `errno`.
     """
-    scene = _Scene(loop, {each.name: each for each in naming})
+    scene = _Scene({each.name: each for each in naming}, loop)
     if _run(function.body, _Errno.FOREIGN, False, scene) is not _Errno.SEEN:
         return ""
     return (
@@ -126,13 +127,40 @@ def errno_of_runtime(function: Function, loop: int, naming: Iterable[Function]) 
     )
 
 
+def read_by_callers(function: Function, naming: Iterable[Function], others: Sequence[Function]) -> str:
+    """Reason why no loop of a function can be spread over threads because of a function of the file that
+    reads `errno` or `signgam` after it calls this one, itself or through `others`; empty if none does. What
+    threads leave there is not what the loop leaves there. `naming` as in `errno_of_runtime`."""
+    leading = {function.name}
+    calls = {each.name: {c.function for c in effects(each.body).calls} for each in others}
+    while more := {name for name, called in calls.items() if not called.isdisjoint(leading)} - leading:
+        leading |= more
+    named = {each.name: each for each in naming}
+    for caller in naming:
+        for variable in ("errno", "signgam"):
+            scene = _Scene(named, None, (caller.name,), variable, frozenset(leading))
+            if caller.name in leading and _run(caller.body, _Errno.ASSIGNED, False, scene) is _Errno.SEEN:
+                return (
+                    f"`{caller.name}` reads `{variable}` after it calls `{function.name}`: what threads "
+                    f"leave in it is not what the loop does; test arguments or results instead."
+                )
+    return ""
+
+
 @dataclass(frozen=True)
 class _Scene:
-    """The loop that gets threads, the functions that name `errno`, and those that are being followed."""
+    """The functions that name a variable of the library, the loop that gets threads, the functions that are
+    being followed, and those that leave a foreign value in the variable when called."""
 
-    loop: int
     naming: Mapping[str, Function]
+    loop: int | None
     followed: tuple[str, ...] = ()
+    variable: str = "errno"
+    foreign: frozenset[str] = frozenset()
+
+    def is_meant(self, variable: Variable) -> bool:
+        """True for the variable of the library."""
+        return variable.storage in ("global", "static") and variable.source_name == self.variable
 
 
 def _run(statement: Statement, state: _Errno, tested: bool, scene: _Scene) -> _Errno:
@@ -160,13 +188,13 @@ def _run(statement: Statement, state: _Errno, tested: bool, scene: _Scene) -> _E
         case Assign(target, operator, _, _):
             for each in expressions(statement):
                 state = _value(each, state, tested, scene)
-            if not _is_errno(target.variable) or state is _Errno.SEEN:
+            if not scene.is_meant(target.variable) or state is _Errno.SEEN:
                 return state
             return _seen(state, tested) if operator is not None else _Errno.ASSIGNED
         case Unsupported(_, _, loops, reads):
             for each in loops:
                 state = _run(each, state, True, scene)
-            if reads is None or any(map(_is_errno, reads)):
+            if reads is None or any(map(scene.is_meant, reads)):
                 state = _seen(state, True)
             return state if state is _Errno.SEEN or loops else _Errno.AFTER_CALL
         case Evaluate() | Assume() | Jump() | Declare():
@@ -183,7 +211,7 @@ def _value(value: Expr, state: _Errno, tested: bool, scene: _Scene) -> _Errno:
         case Read(place) | AddressOf(place):
             for each in subscripts(place):
                 state = _value(each, state, tested, scene)
-            return _seen(state, tested) if _is_errno(place.variable) else state
+            return _seen(state, tested) if scene.is_meant(place.variable) else state
         case Unary(_, operand) | Cast(operand):
             return _value(operand, state, tested, scene)
         case Binary(operator, left, right):
@@ -195,7 +223,9 @@ def _value(value: Expr, state: _Errno, tested: bool, scene: _Scene) -> _Errno:
         case Call(name, arguments):
             for each in arguments:
                 state = _value(each, state, tested, scene)
-            if name == "perror":
+            if state is not _Errno.SEEN and name in scene.foreign:
+                return _Errno.FOREIGN
+            if name == "perror" and scene.variable == "errno":
                 state = _seen(state, tested)
             called = scene.naming.get(name)
             if called is not None and name not in scene.followed:
@@ -204,11 +234,7 @@ def _value(value: Expr, state: _Errno, tested: bool, scene: _Scene) -> _Errno:
             return state if state is _Errno.SEEN else max(state, _Errno.AFTER_CALL)
 
 
-def _is_errno(variable: Variable) -> bool:
-    return variable.per_thread and variable.source_name == "errno"
-
-
 def _seen(state: _Errno, tested: bool) -> _Errno:
-    """The state after a read of `errno`."""
+    """The state after a read of the variable."""
     is_own = state is _Errno.ASSIGNED or (state is _Errno.AFTER_CALL and tested)
     return state if is_own else _Errno.SEEN

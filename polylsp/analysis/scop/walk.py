@@ -287,7 +287,8 @@ class _Walker:
             is_quiet(c, calls) for c in subexpressions(value) if isinstance(c, Call)
         ):
             assign = replace(assign, value=around(assign.value, inner))
-        return reduction_of(assign, self.is_quiet)
+        found = reduction_of(assign, self.is_quiet)
+        return found if found is not None and found.may_start(self.scope.parameters.usual) else None
 
     def is_quiet(self, call: Call) -> bool:
         return is_quiet(call, self.scope.calls)

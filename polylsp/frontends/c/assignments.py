@@ -59,6 +59,7 @@ from polylsp.ir.program import (
     Struct,
     Type,
     Variable,
+    subexpressions,
 )
 
 
@@ -228,7 +229,7 @@ def effect(context: Context, node: Any, fx: Effects) -> None:
             fx.statements.extend(fact)
         case c_ast.FuncCall():
             result = call(context, node, fx)
-            if isinstance(result, Call) and not (result.pure or _moves_object(context, result, fx)):
+            if isinstance(result, Call) and not (_only_returns(result) or _moves_object(context, result, fx)):
                 fx.statements.append(Evaluate(result, context.site(node)))
         case c_ast.Cast():
             effect(context, node.expr, fx)
@@ -239,7 +240,15 @@ def effect(context: Context, node: Any, fx: Effects) -> None:
         case c_ast.BinaryOp(op="||"):
             _branches(context, node, node.left, None, node.right, fx)
         case _:
-            settle(fx, value(context, node, fx))
+            dropped = value(context, node, fx)
+            settle(fx, dropped)
+            setting = (e for e in subexpressions(dropped) if isinstance(e, Call) and e.pure and e.sets)
+            fx.statements.extend(Evaluate(each, each.site) for each in setting)
+
+
+def _only_returns(call: Call) -> bool:
+    """True for a call that does nothing but return a value: it sets no variable of the library either."""
+    return call.pure and not call.sets
 
 
 def assignment(context: Context, node: Any, fx: Effects, used: bool) -> Expr:

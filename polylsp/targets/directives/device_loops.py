@@ -256,7 +256,8 @@ def _with_copy(subject: Subject, kernels: Sequence[Kernel]) -> str:
 def kernel_of(subject: Subject, root: LoopFacts, target: Abilities) -> Kernel | Declined:
     """A loop as a kernel, without the arrays that move for it."""
     reason = _obstacle(subject, root) or left_out(subject, root)
-    reason = reason or of_another_family(subject, root.site, target.family) or no_room(subject, root)
+    reason = reason or of_another_family(subject, root.site, target.family)
+    reason = reason or no_room(subject, root, "acc" if target.family == "acc" else "omp-device")
     reason = reason or subject.state_of_thread(root.ordinal)
     if reason:
         return Declined(reason)

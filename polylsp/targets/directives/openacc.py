@@ -63,7 +63,7 @@ def _takes_a_directive(subject: Subject, kernel: Kernel, loop: LoopFacts) -> boo
         return False
     condition = subject.loop(loop.ordinal).condition
     unequal = isinstance(condition, Binary) and condition.operator == "!="
-    placed = subject.begins_in_macro(loop.site) or no_room(subject, loop)
+    placed = subject.begins_in_macro(loop.site) or no_room(subject, loop, "acc")
     return not unequal and not placed
 
 

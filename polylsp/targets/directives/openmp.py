@@ -82,7 +82,9 @@ def _made(subject: Subject, root: LoopFacts, settings: Settings) -> _Made | Decl
     if subject.begins_in_macro(root.site):
         return Declined(f"The loop `{root.iterator}` stands inside a macro: write it out first.")
     present = (
-        left_out(subject, root) or of_another_family(subject, root.site, "omp") or no_room(subject, root)
+        left_out(subject, root)
+        or of_another_family(subject, root.site, "omp")
+        or no_room(subject, root, "omp")
     )
     if present:
         return Declined(present)
