@@ -44,6 +44,7 @@ from polylsp.ir.directive import (
     Finding,
     Lacking,
     Mend,
+    Miscounted,
     NotLast,
     OtherOperator,
     OtherStep,
@@ -468,7 +469,7 @@ def _mend(
             return title, atomic_update(source, placed, directive, access)
         case ConditionalRace(mend=Mend() as mend):
             return _title(mend), mended(source, placed, directive, mend)
-        case Race():
+        case Race() | Miscounted():
             title = f"{_without(directive)}: the loop runs in order"
             return title, removed(source, placed, directive)
         case ConditionalRace() | NotLast() | OtherStep() | ShortSection() | EveryThread() | Unordered():

@@ -27,6 +27,7 @@ from polylsp.ir.directive import (
     EveryThread,
     Finding,
     Lacking,
+    Miscounted,
     NotLast,
     OtherOperator,
     OtherStep,
@@ -303,6 +304,7 @@ def _about_pragma(source: Source, placed: PlacedFunction, finding: Finding) -> I
             | OtherStep(access=access)
             | Lacking(access=access)
             | NotLast(access=access)
+            | Miscounted(access=access)
             | ShortSection(access=access)
             | EveryThread(access=access)
         ):

@@ -15,6 +15,7 @@ from polylsp.ir.directive import (
     Finding,
     Lacking,
     Mend,
+    Miscounted,
     NotLast,
     OtherOperator,
     OtherStep,
@@ -58,6 +59,12 @@ def directive_sentence(
             where = wording.place(source, placed, access)
             told = f"`lastprivate({variable})` hands on what the last iteration sets"
             return f"{told}, but {where} runs in earlier ones alone: set `{variable}` after the loop instead."
+        case Miscounted(variable=variable, access=access, wraps=wraps):
+            where = wording.place(source, placed, access)
+            why = (
+                f"the loop ends when `{variable}` wraps around" if wraps else f"{where} changes `{variable}`"
+            )
+            return f"{wording.capital(why)}: the directive counts the iterations before, and runs others."
         case ShortSection(clause=clause, text=text, access=access):
             where = wording.place(source, placed, access)
             made = f"`{clause}` moves `{text}` alone"

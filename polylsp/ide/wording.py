@@ -239,8 +239,8 @@ def restrict_promises(placed: PlacedFunction, assumption: Assumption) -> bool:
 
 
 def promise_words(source: Source, placed: PlacedFunction, assumptions: Sequence[Assumption]) -> str:
-    """Advice by which the user can promise the assumptions, or empty. Of parameters and other variables, it
-    is the parameters that are declared anew."""
+    """Advice by which the user can promise the assumptions, or empty. Of parameters and other variables, the
+    former are declared anew."""
     if not assumptions or not all(restrict_promises(placed, assumption) for assumption in assumptions):
         return ""
     names = sorted({name for a in assumptions for name in a.subjects})

@@ -252,6 +252,17 @@ class NotLast:
 
 
 @dataclass(frozen=True, slots=True)
+class Miscounted:
+    """The iterations that a directive counts before the loop begins are not those of the loop: its body
+    changes the counter `variable`, or (`wraps`) the loop ends when that wraps around. `access` is the write
+    that does so."""
+
+    variable: str
+    access: AccessPoint
+    wraps: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ShortSection:
     """A device accesses an element of `variable` that the section `text` of its `clause` leaves out."""
 
@@ -285,7 +296,16 @@ class Unordered:
 
 
 Finding = Union[
-    Race, ConditionalRace, OtherOperator, OtherStep, Lacking, NotLast, ShortSection, EveryThread, Unordered
+    Race,
+    ConditionalRace,
+    OtherOperator,
+    OtherStep,
+    Lacking,
+    NotLast,
+    Miscounted,
+    ShortSection,
+    EveryThread,
+    Unordered,
 ]
 
 

@@ -198,12 +198,14 @@ def copy_findings(conflicts: Conflicts, sharing: DataSharing) -> Iterator[tuple[
     """Findings about the variables that the construct's clauses privatise, by unique name."""
     construct = sharing.construct
     private = listed(construct.directive, "private")
-    kept = listed(construct.directive, "lastprivate") - listed(construct.directive, "firstprivate")
+    started, kept = (listed(construct.directive, kind) for kind in ("firstprivate", "lastprivate"))
     for variable in _outer_variables(construct.loop):
         if variable.source_name in private:
             found = _without_start(sharing, variable) or _passed_on(conflicts, sharing, variable, "private")
-        elif variable.source_name in kept:
+        elif variable.source_name in kept - started:
             found = _passed_on(conflicts, sharing, variable, "lastprivate")
+        elif variable.source_name in started - kept:
+            found = _lost_sum(conflicts, sharing, variable)
         else:
             found = _misused_sum(conflicts, sharing, variable)
         found = found or _without_end(conflicts, sharing, variable) or _not_last(conflicts, sharing, variable)
@@ -320,6 +322,22 @@ def _passed_on(conflicts: Conflicts, sharing: DataSharing, variable: Variable, c
         return Lacking("sum", variable.source_name, access_point(flows[0].source), mend)
     shown = witness(conflicts, flows[0], loop.ordinal)
     return None if shown is None else Race(shown, copied=True)
+
+
+def _lost_sum(conflicts: Conflicts, sharing: DataSharing, variable: Variable) -> Finding | None:
+    """A variable with copies that begin with its value, to which the iterations add, and that is read after
+    the loop: each thread has a part of the sum."""
+    loop = sharing.construct.loop
+    memory = _memory(conflicts, loop, variable)
+    if memory is None or first_read_after(sharing.function, loop, variable) is None:
+        return None
+    accesses = conflicts.accesses(memory, loop.ordinal)
+    operator = reassociable(conflicts, accesses, loop.ordinal)
+    if operator is None or not can_be_reduced(memory, sharing) or all(a.kind == "write" for a in accesses):
+        return None
+    write = next(a for a in accesses if a.kind == "write")
+    mend = summing(operator, variable, "firstprivate")
+    return Lacking("sum", variable.source_name, access_point(write), mend)
 
 
 def _misused_sum(conflicts: Conflicts, sharing: DataSharing, variable: Variable) -> Finding | None:

@@ -31,6 +31,7 @@ from polylsp.analysis.directives.conditional_races import (
 from polylsp.analysis.directives.constructs import Directed, construct_of, runs_in_parallel
 from polylsp.analysis.directives.device_regions import data_findings, device_region
 from polylsp.analysis.directives.linear_variables import counting, linear_findings, places_copies
+from polylsp.analysis.directives.loop_forms import miscounted
 from polylsp.analysis.directives.parallel_regions import parallel_region
 from polylsp.analysis.directives.races import (
     DataSharing,
@@ -249,6 +250,10 @@ def directive_facts(function: Function, models: Models) -> tuple[DirectiveFacts,
 
 def _of_loops(directed: Directed, directive: AnyDirective, models: Models) -> tuple[Finding, ...]:
     """Findings about the loops that a directive hands out."""
+    counted = () if directive.family == "numba" else directed.handed_out(directive)
+    wrong = next(filter(None, map(miscounted, counted)), None)
+    if wrong is not None:
+        return (wrong,)
     construct = construct_of(directed, directive)
     model = None if construct is None else models.model_of(construct.loop.ordinal)
     if construct is None:

@@ -13,6 +13,7 @@ import islpy as isl
 
 from polylsp.analysis.dependence.conflicts import Conflicts
 from polylsp.analysis.scop.trip_domains import returns_in
+from polylsp.ir.directive import Miscounted
 from polylsp.ir.effects import effects, walk
 from polylsp.ir.induction import additive, own_jumps
 from polylsp.ir.program import (
@@ -30,6 +31,7 @@ from polylsp.ir.program import (
     stripped,
     subexpressions,
 )
+from polylsp.ir.verdict import AccessPoint
 from polylsp.poly.scop import ScopStatement, first, iterations
 
 
@@ -37,6 +39,24 @@ def misfits(body: Block) -> dict[int, str]:
     """For each loop (ordinal) why a directive cannot stand before it, as half a sentence that follows
     "because"; an empty text where it can."""
     return {loop.ordinal: _misfit(loop, before) for loop, before in _with_what_stands_before(body)}
+
+
+def miscounted(loop: Loop) -> Miscounted | None:
+    """Finding about a loop that compilers take after a directive, though they count other iterations than it
+    has."""
+    counter, steps = counter_of(loop), loop.step.statements
+    if loop.kind != "for" or counter is None or len(steps) != 1 or not isinstance(steps[0], Assign):
+        return None
+    step = steps[0]
+    if additive(step) is None or step.target.variable != counter:
+        return None
+    changed = (s for s in walk(loop.body) if isinstance(s, Assign) and s.target.variable == counter)
+    write = next(changed, None)
+    wraps = write is None and _ends_by_wrapping(loop.condition, step, counter)
+    if write is None and not wraps:
+        return None
+    name = counter.source_name
+    return Miscounted(name, AccessPoint(name, name, "write", (write or step).target.site), wraps)
 
 
 def _with_what_stands_before(block: Block) -> Iterator[tuple[Loop, Sequence[Statement]]]:

@@ -37,6 +37,12 @@ def counters(w: Writer) -> None:
             f"for ({{0}}{i} = -3; {i} < n - 4; {i}++)",
             f"for ({{0}}{i} = n; --{i} >= 0;)",
         ]
+    else:
+        heads += [
+            f"for ({{0}}{i} = n - 1; {i} < n; {i}--)",
+            f"for ({{0}}{i} = n - 1; {i} != ({counter})-1; {i}--)",
+            f"for ({{0}}{i} = n; {i} != 0; {i}--)",
+        ]
     head = w.pick(*heads)
     at = f"{i} + 4" if "= -3" in head else i
     is_outside = w.chance(40)

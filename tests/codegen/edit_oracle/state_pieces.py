@@ -238,7 +238,7 @@ def library_state(w: Writer) -> None:
     quiet = call in ("fabs", "floor")
     arg = f"{b}[i]" if w.chance(70) else f"fabs({b}[i]) + 1"
     store = f"{a}[i] = {call}({arg}) > 0;"
-    form = w.number(0, 7)
+    form = w.number(0, 9)
     if form == 0:
         w.code += w.loop([store, f"{e}[i] = errno;"], OPEN)
     elif form == 1:
@@ -256,6 +256,20 @@ def library_state(w: Writer) -> None:
             f"static double {check}(double v) {{ errno = 0; double r = {call}(v); return errno ? -1 : r > 0; }}"
         )
         w.code += w.loop([f"{a}[i] = {check}({b}[i]);"], OPEN)
+    elif form == 6:
+        note = w.name("noted")
+        dropped = w.pick("lgamma(v);", "(void)lgamma(v);", "lgamma(v) + 1;", "double r = lgamma(v); (void)r;")
+        w.top.append(f"static void {note}(double v) {{ {dropped} }}")
+        w.code += w.loop([f"{note}({b}[i] + 0.5);", f"{e}[i] = {w.pick('signgam', '1')};"], OPEN)
+    elif form == 7:
+        loop, variable = w.name("loop"), w.pick("errno != 0", "signgam")
+        used = "lgamma" if variable == "signgam" else call
+        w.top.append(
+            f"static void {loop}(int n, double *restrict to, const double *restrict from) {{\n"
+            f"    for (int i = 0; i < n; i++)\n        to[i] = {used}(from[i] + 0.5) > 0;\n}}"
+        )
+        w.code += ["errno = 0;", f"{loop}(n, {a}, {b});"]
+        w.result(variable, "int")
     else:
         w.code += w.loop(w.mixed([f"{a}[i] = {call}({arg}) > 0;"]), PARALLEL)
     w.fill.append("errno = 0;")

@@ -111,7 +111,7 @@ def narrow_types(w: Writer) -> None:
     kind = w.pick("bool", "unsigned char", "signed char", "short", "unsigned short", "bool")
     a = w.read(w.pick("int", "double", "signed char"), -3, 60)
     s = w.local("s")
-    w.head.append(f"{kind} {s} = {w.pick('0', '1')};")
+    w.head.append(f"{kind} {s} = {w.pick('0', '1', '0', '1', '3')};")
     flags = w.array(kind, least=0, most=3)
     flag = w.read("bool")
     is_bool = kind == "bool"
@@ -127,6 +127,13 @@ def narrow_types(w: Writer) -> None:
         ([f"{s} = {s} & ({a}[i] > -2) & {flag}[i];"], PARALLEL),
         ([f"{s} &= (int){a}[i] * 2 + 3;"] if is_bool else [f"{s} &= 7;"], OPEN),
         ([f"if ({a}[i] == 7) {s} = 1;"], OPEN),
+        ([f"if ({a}[i] > 58) {s} = 1;", f"{flags}[i] = {a}[i] > 9;"], OPEN),
+        ([f"if ({a}[i] > 58 && {flag}[i]) {s} = 0;"], OPEN),
+        ([f"if ({a}[i] > 58) {s} = 1;", f"if ({a}[i] < -2) {s} = 0;"], OPEN),
+        ([f"if ({a}[i] > 58) {s} = 1;", f"{flags}[i] = {s};"], OPEN),
+        ([f"for (int j = 0; j < 3; j++) if ({a}[i + j] == 7) {s} = 1;"], OPEN),
+        ([f"{s} = 1;", f"if ({a}[i] > 50) continue;", f"{flags}[i] = 1;"], OPEN),
+        ([f"if ({a}[i] == 7) {s} = 2;"], OPEN),
         ([f"{s} ^= {flag}[i];"], PARALLEL),
         ([f"{s} += {flag}[i];"], OPEN),
         ([f"if ({flag}[i]) {flags}[i] = {s};"], PARALLEL),
