@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from polylsp.frontends.c.compile_options import Options
-from polylsp.frontends.c.environment import environment_of, needed
-from polylsp.frontends.c.function_tokens import Expanded, expand, used_macros
+from polylsp.frontends.c.environment import Expanded, environment_of, expand, needed, used_macros
 from polylsp.frontends.c.functions import lower
 from polylsp.frontends.c.outline import outline
 from polylsp.ir.program import (

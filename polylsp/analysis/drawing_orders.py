@@ -44,8 +44,7 @@ from polylsp.ir.program import Function, Rejection
 from polylsp.ir.verdict import Parallel, Verdict
 from polylsp.model.facts import Transform
 from polylsp.model.iteration_points import Arrow, IterationSpace, Order, Point
-from polylsp.poly.budget import Budget, Exhausted, budgeted
-from polylsp.poly.repairs import coalesced
+from polylsp.poly.budget import Budget, Exhausted, budgeted, coalesced
 from polylsp.poly.scop import Scop, dates
 
 # --------------------------------------------------------------------------------------------------

@@ -31,14 +31,8 @@ from polylsp.ir.liveness import Live, live_after_loops
 from polylsp.ir.program import Function, Loop, Rejection
 from polylsp.ir.verdict import Dependence, Parallel, Sequential, Unknown, Verdict
 from polylsp.model.facts import Band, FunctionFacts, LoopFacts, NestFacts, NestModel, NestRelations, Transform
-from polylsp.poly.budget import Budget, Exhausted, file_size, over_budget
-from polylsp.poly.repairs import coalesced
+from polylsp.poly.budget import Budget, Exhausted, coalesced, file_size, over_budget
 from polylsp.poly.scop import Scop, dates, schedule_tree
-
-# --------------------------------------------------------------------------------------------------
-# Dependences of a whole nest as isl relations: value-based flow, memory-based anti and output
-# (Feautrier, Dataflow analysis of array and scalar references, 1991; isl's access analysis).
-# --------------------------------------------------------------------------------------------------
 
 
 def flow(scop: Scop) -> isl.UnionMap:

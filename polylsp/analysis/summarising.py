@@ -56,8 +56,7 @@ from polylsp.ir.program import (
     subexpressions,
 )
 from polylsp.ir.spelling import is_zero
-from polylsp.poly.budget import Exhausted, budgeted
-from polylsp.poly.repairs import coalesced
+from polylsp.poly.budget import Exhausted, budgeted, coalesced
 from polylsp.poly.scop import Access
 
 _OPERATIONS = 500_000

@@ -22,13 +22,6 @@ if TYPE_CHECKING:
     from polylsp.ide.terminal import Line
 
 
-# --------------------------------------------------------------------------------------------------
-# Output in styled lines, in colour where requested, otherwise as plain text.
-#
-# The renderer is loaded with the first lines: until then, the workers need the CPU.
-# --------------------------------------------------------------------------------------------------
-
-
 _STYLES = {
     "plain": "",
     "path": "bold",

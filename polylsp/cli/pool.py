@@ -34,6 +34,7 @@ from polylsp.core.processes import (
     limit_cpu_time,
     limit_memory,
     ran_out_of_cpu_time,
+    take_standard_output,
 )
 from polylsp.core.settings import Settings
 from polylsp.launch import entry_point_command, isolate_multiprocessing
@@ -560,7 +561,7 @@ def done_here(batch: bytes, folder: str) -> bytes:
     """The results of a pickled batch, pickled; called in a worker of Dask."""
     if not Path(folder).is_dir():
         raise Unusable(f"{folder} is not there: workers need the files in the same places as here")
-    command = entry_point_command("polylsp.cli.batch:main")
+    command = entry_point_command("polylsp.cli.pool:main")
     done = subprocess.run(command, input=batch, capture_output=True, cwd=folder)
     if done.returncode:
         raise RuntimeError(done.stderr.decode(errors="replace"))
@@ -581,3 +582,12 @@ def _cluster_outcome(batch: Sequence[A], future: Any, address: str) -> Sequence[
         return [Crashed(f"several workers died at it, {killed.last_worker.address} the last")] * len(batch)
     except (CancelledError, OSError) as error:
         raise Unusable(f"the scheduler at {address} went away") from error
+
+
+def main() -> None:
+    """Carry out one batch of work, read from standard input, and write its results."""
+    end_with_parent()
+    answer = take_standard_output()
+    work, arguments, settings = pickle.load(sys.stdin.buffer)
+    with answer:
+        pickle.dump(list(results(work, arguments, 1, settings)), answer)

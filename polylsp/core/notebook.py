@@ -15,11 +15,6 @@ from typing import Any, cast
 
 from polylsp.core.text import Encoding, Position, Source, Span
 
-# --------------------------------------------------------------------------------------------------
-# A notebook as one text: its code cells one after the other, each place of which belongs to a cell.
-# --------------------------------------------------------------------------------------------------
-
-
 CELL = "\x1e"
 """Mark before each cell, alone on its line. No Python contains it: the text alone determines its cells."""
 

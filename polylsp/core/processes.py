@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     from asyncio import StreamReader
 
 
-# --------------------------------------------------------------------------------------------------
-# Limits of a process that runs isl: memory and CPU time, and the life of its parent.
-# --------------------------------------------------------------------------------------------------
-
-
 EXIT_OUT_OF_MEMORY = 77
 """The exit status of a process that reached its memory limit."""
 

@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import update_wrapper
+from hashlib import blake2b
 from typing import Any, Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -61,6 +62,34 @@ def query(size: int = 4096) -> Callable[[Callable[P, R]], Query[P, R]]:
 
 def _key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return (args, tuple(sorted(kwargs.items()))) if kwargs else args
+
+
+def by_identity(size: int = 4096) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Remember the answers of a pure function by the identities of its arguments: parts of trees, whose
+    hashes cost as much as the answers. The arguments stay referenced, so that no others get their
+    identities; where there are `size` of them, all are forgotten."""
+
+    def remembering(function: Callable[P, R]) -> Callable[P, R]:
+        known: dict[int | tuple[int, ...], tuple[tuple[Any, ...], R]] = {}
+
+        def answer(*args: P.args, **kwargs: P.kwargs) -> R:
+            identities = tuple(map(id, args))
+            key = identities[0] if len(identities) == 1 else identities
+            found = known.get(key)
+            if found is None:
+                if len(known) >= size:
+                    known.clear()
+                found = known[key] = args, function(*args, **kwargs)
+            return found[1]
+
+        return update_wrapper(answer, function)
+
+    return remembering
+
+
+def digest(*values: object) -> str:
+    """A short text that stands for values: the same for equal ones, and for no others."""
+    return blake2b(repr(values).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 @contextmanager

@@ -24,12 +24,6 @@ from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
-# --------------------------------------------------------------------------------------------------
-# Source files: those that may be read as text, their decoding, and the encoding for writing them
-# back.
-# --------------------------------------------------------------------------------------------------
-
-
 _KINDS = {
     stat.S_IFIFO: "a named pipe",
     stat.S_IFSOCK: "a socket",

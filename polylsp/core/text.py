@@ -38,6 +38,10 @@ class Span:
         """The smallest span that holds both."""
         return Span(min(self.start, other.start), max(self.end, other.end))
 
+    def touches(self, other: Span) -> bool:
+        """True if the two share a place, which may be the end of one."""
+        return self.start <= other.end and other.start <= self.end
+
     def holds(self, other: Span) -> bool:
         """True if the other span is inside."""
         return self.start <= other.start and other.end <= self.end

@@ -52,11 +52,6 @@ from polylsp.targets.directives.loop_nesting import work_of
 from polylsp.targets.directives.rewriting import without_hints
 from polylsp.targets.numpy_slices import loops_of
 
-# --------------------------------------------------------------------------------------------------
-# Profitability of possible transforms: useless ones are not offered.
-# --------------------------------------------------------------------------------------------------
-
-
 _IN = isl.dim_type.in_
 _OUT = isl.dim_type.out
 
@@ -99,7 +94,7 @@ def fused_pair(subject: Subject, loop: LoopFacts, fused: Edited) -> tuple[LoopFa
     """The two loops that an edit has fused."""
     whole = replaced(fused)
     beside = (each for each in subject.facts.loops if each.parent == loop.parent)
-    return tuple(each for each in beside if _holds(whole, subject.span(each.site)))
+    return tuple(each for each in beside if whole.holds(subject.span(each.site)))
 
 
 def fuses_well(subject: Subject, pair: tuple[LoopFacts, ...], fused: Edited) -> bool:
@@ -114,16 +109,12 @@ def fuses_well(subject: Subject, pair: tuple[LoopFacts, ...], fused: Edited) -> 
 def rewritten(subject: Subject, chain: Chain, made: Edited) -> tuple[int, ...]:
     """The loops of a chain that an edit has to do with."""
     whole = replaced(made)
-    return tuple(o for o in chain.ordinals if _holds(whole, subject.span(subject.known(o).site)))
+    return tuple(o for o in chain.ordinals if whole.holds(subject.span(subject.known(o).site)))
 
 
 def replaced(made: Edited) -> Span:
     """Span of all that an edit replaces, with the text between."""
     return made.replacements[0].span.cover(made.replacements[-1].span)
-
-
-def _holds(whole: Span, part: Span) -> bool:
-    return whole.start <= part.start and part.end <= whole.end
 
 
 # --- Expansion ---------------------------------------------------------------------------

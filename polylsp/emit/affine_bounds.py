@@ -8,13 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import islpy as isl
-
-# --------------------------------------------------------------------------------------------------
-# Bounds and extents of sets as C expressions of the parameters.
-# --------------------------------------------------------------------------------------------------
-
 
 _PARAM = isl.dim_type.param
 _SET = isl.dim_type.set
@@ -433,3 +429,9 @@ def is_mentioned(loop: isl.AstNode) -> bool:
     """True if the counter of a loop with one iteration is used: mostly isl substitutes its value."""
     name = loop.for_get_iterator().id_get_id().get_name()
     return name in WORD.findall(loop.for_get_body().to_C_str())
+
+
+def operator_of(expression: isl.AstExpr) -> isl.ast_expr_op_type:
+    """Operator of an operation."""
+    # islpy's types say that this is an `int`.
+    return cast("isl.ast_expr_op_type", expression.get_op_type())

@@ -24,12 +24,6 @@ from polylsp.ir.program import AddressOf, Assign, Declare, Read, Site, Statement
 from polylsp.model.action import Declined, Replacement
 from polylsp.model.facts import LoopFacts
 
-# --------------------------------------------------------------------------------------------------
-# Parts of a loop in the text: header, braces, the statements in its body, the comments about them.
-# Read off the source as it is written, since an edit preserves a person's text.
-# --------------------------------------------------------------------------------------------------
-
-
 Braces = Literal["none", "same line", "next line"]
 
 

@@ -20,10 +20,6 @@ from polylsp.ir.program import Array, Floating, Integer, Pointer, Type, Variable
 from polylsp.ir.spelling import integer_words
 from polylsp.model.action import Replacement
 
-# --------------------------------------------------------------------------------------------------
-# Loops and existing statements to text, in the style of the surroundings.
-# --------------------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True, slots=True)
 class Kept:
@@ -239,7 +235,7 @@ def _declared(subject: Subject, variable: Variable, levels: int) -> str | None:
     """The type before the declarator of the only variable of that name."""
     root = function_node(subject) if variable.storage in ("parameter", "local") else file_node(subject)
     found = {
-        _text(of_type)
+        node_text(of_type)
         for node in every(root)
         if node.type in _DECLARATIONS and (of_type := node.child_by_field_name("type")) is not None
         for declarator in node.children_by_field_name("declarator")
@@ -254,7 +250,7 @@ def _name_and_levels(declarator: Node) -> tuple[str, int]:
     if any(each.type == "function_declarator" for each in chain):
         return "", 0
     levels = sum(each.type in ("pointer_declarator", "array_declarator") for each in chain)
-    return _text(chain[-1]), levels
+    return node_text(chain[-1]), levels
 
 
 def _declarators(node: Node) -> Iterator[Node]:
@@ -266,7 +262,8 @@ def _declarators(node: Node) -> Iterator[Node]:
         yield from _declarators(inner)
 
 
-def _text(node: Node) -> str:
+def node_text(node: Node) -> str:
+    """Text of a node of the syntax tree."""
     return (node.text or b"").decode("ascii", "replace")
 
 

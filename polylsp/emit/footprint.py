@@ -101,7 +101,7 @@ def used_where(used: isl.Set, names: Names, where: isl.Set) -> list[str] | None:
 
 def _texts(conditions: Sequence[isl.Constraint], names: Names) -> list[str] | None:
     """Some inequalities in C; `None` if one of them cannot be written."""
-    texts = [exceeds_zero(_plus_one(each.get_aff()), names) for each in conditions]
+    texts = [exceeds_zero(each.get_aff().add_constant_val(isl.Val(1)), names) for each in conditions]
     known = [text for text in texts if text is not None]
     return known if len(known) == len(texts) else None
 
@@ -138,10 +138,6 @@ def _remaining(conditions: Sequence[isl.Constraint], outside: isl.Set) -> isl.Se
     for each in conditions:
         outside = outside.intersect(isl.Set.from_basic_set(isl.BasicSet.from_constraint(each)))
     return outside
-
-
-def _plus_one(value: isl.Aff) -> isl.Aff:
-    return value.add_constant_val(isl.Val(1))
 
 
 # --------------------------------------------------------------------------------------------------

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
 
 import islpy as isl
+
+from polylsp.emit.affine_bounds import operator_of
 
 _OPERATION = isl.ast_expr_op_type
 _CHOICE, _OR, _AND, _COMPARISON, _SUM, _QUOTIENT, _PRODUCT, _WORD = range(8)
@@ -46,12 +47,6 @@ def text_of(expression: isl.AstExpr, atoms: Mapping[str, str], more: int = 0) ->
     """An expression, with a number added to it; names that are keys of `atoms` stand for the texts there.
     Raises `NotSimpleError`."""
     return _text(expression, atoms, more)[0]
-
-
-def operator_of(expression: isl.AstExpr) -> isl.ast_expr_op_type:
-    """Operator of an operation."""
-    # islpy's types say that this is an `int`.
-    return cast("isl.ast_expr_op_type", expression.get_op_type())
 
 
 def _text(expression: isl.AstExpr, atoms: Mapping[str, str], more: int = 0) -> Text:

@@ -42,14 +42,6 @@ from polylsp.ir.verdict import Parallel
 from polylsp.model.facts import LoopFacts
 from polylsp.poly.scop import Access, Scop
 
-# --------------------------------------------------------------------------------------------------
-# Numbers that the user wrote as names of macros, so that edits can use the same names.
-#
-# The model has only the present value of such a macro; an edit with the number would be wrong once
-# the program is compiled with `-DN=…`.
-# --------------------------------------------------------------------------------------------------
-
-
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _NUMBER = re.compile(r"[1-9]\d{0,8}")
 _WORD = re.compile(r"\w+")

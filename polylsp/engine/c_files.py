@@ -16,7 +16,7 @@ from time import perf_counter
 
 from polylsp.analysis.summarising import callees
 from polylsp.core.processes import Mishap, Stop, contained
-from polylsp.core.query import query
+from polylsp.core.query import digest, query
 from polylsp.core.settings import Settings
 from polylsp.core.text import Span
 from polylsp.engine.prepared import (
@@ -26,7 +26,6 @@ from polylsp.engine.prepared import (
     Question,
     State,
     Stopped,
-    digest,
     never_stopped,
     reading_stopped,
     state_of,
@@ -34,15 +33,19 @@ from polylsp.engine.prepared import (
 from polylsp.frontends.c.compile_options import Options, options_for
 from polylsp.frontends.c.environment import (
     Environment,
+    Expanded,
+    Pragma,
+    Unexpandable,
     definition,
     environment_of,
+    expand,
     needed,
     per_thread,
     place,
     replaceable,
     thread_variables,
+    used_macros,
 )
-from polylsp.frontends.c.function_tokens import Expanded, Pragma, Unexpandable, expand, used_macros
 from polylsp.frontends.c.functions import lower, rejected
 from polylsp.frontends.c.macros import Macro
 from polylsp.frontends.c.outline import Item, Outline, outline
@@ -54,10 +57,6 @@ from polylsp.frontends.c.types import in_library
 from polylsp.ir.directive import AnyDirective, Directive
 from polylsp.ir.program import Function, Rejection, Site
 from polylsp.model.facts import FileProblem
-
-# --------------------------------------------------------------------------------------------------
-# Preparation of a C function: the steps from its text to its program, before it is analysed.
-# --------------------------------------------------------------------------------------------------
 
 
 def stopped_reading(stop: Stop) -> Unexpandable:

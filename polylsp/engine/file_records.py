@@ -15,14 +15,14 @@ from pathlib import Path
 from time import time
 
 from polylsp.core.language import C
+from polylsp.core.query import digest
 from polylsp.core.settings import Settings
 from polylsp.core.source_files import changed_since, signature
 from polylsp.core.text import Span
 from polylsp.engine.fact_cache import FactCache, FileRecord, FunctionRecord, fact_cache
-from polylsp.engine.prepared import Observer, Question, Stream, digest, state_of, urgent_first
+from polylsp.engine.prepared import Observer, Question, Stream, state_of, urgent_first
 from polylsp.engine.reading import Links, language_for
-from polylsp.frontends.c.compile_options import options_for
-from polylsp.frontends.c.headers import project_header
+from polylsp.frontends.c.compile_options import options_for, project_header
 from polylsp.model.facts import (
     FileReport,
     FunctionAnswer,

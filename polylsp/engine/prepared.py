@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import Any, Protocol, TypeVar
 
 from polylsp.analysis.function_facts import Wanted
@@ -47,11 +46,6 @@ class Prepared:
     language: str = field(default="c", compare=False)
     text: str = field(default="", compare=False, repr=False)
     shape: str = field(default="", compare=False)
-
-
-def digest(*values: object) -> str:
-    """A short text that stands for values: the same for equal ones, and for no others."""
-    return blake2b(repr(values).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 # --------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from time import perf_counter
 from polylsp.analysis.summarising import callees
 from polylsp.core.language import PYTHON
 from polylsp.core.processes import Mishap, contained
-from polylsp.core.query import query
+from polylsp.core.query import digest, query
 from polylsp.core.settings import Settings
 from polylsp.core.text import Span
 from polylsp.engine.prepared import (
@@ -18,7 +18,6 @@ from polylsp.engine.prepared import (
     Prepared,
     State,
     Stopped,
-    digest,
     never_stopped,
     reading_stopped,
 )

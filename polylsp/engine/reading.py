@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from polylsp.analysis.scop.summaries import NoSummary, Summary
 from polylsp.core.language import C, Language, language_of
 from polylsp.core.processes import Mishap, Stop, contained
+from polylsp.core.query import digest
 from polylsp.core.settings import Settings
 from polylsp.core.source_files import changed_since, decode, read_file, signature
 from polylsp.core.text import Span
@@ -25,12 +26,11 @@ from polylsp.engine.prepared import (
     Question,
     Reader,
     Stopped,
-    digest,
     never_stopped,
     state_of,
 )
+from polylsp.frontends.c.compile_options import nearest, project_of
 from polylsp.frontends.c.file_reading import stamp
-from polylsp.frontends.c.headers import nearest, project_of
 from polylsp.frontends.c.outline import outline
 from polylsp.frontends.c.types import in_library
 from polylsp.ir.library import effect_of
@@ -39,10 +39,6 @@ from polylsp.model.facts import FileProblem
 
 if TYPE_CHECKING:
     from polylsp.engine.c_files import Linkable
-
-# --------------------------------------------------------------------------------------------------
-# A file of any language to its functions, ready for analysis.
-# --------------------------------------------------------------------------------------------------
 
 
 def language_for(path: str) -> Language:

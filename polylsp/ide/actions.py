@@ -16,7 +16,15 @@ from polylsp.core.language import PYTHON, C
 from polylsp.core.settings import Settings
 from polylsp.core.text import Source, Span
 from polylsp.ide import wording
-from polylsp.ide.diagnostics import SEVERITIES, Diagnostic, diagnostics, pragma_code
+from polylsp.ide.diagnostics import (
+    SEVERITIES,
+    Diagnostic,
+    diagnostics,
+    is_suppressed,
+    pragma_code,
+    suppressed,
+    suppressing,
+)
 from polylsp.ide.directive_faults import atomic_update, directive_name, directive_sentence, mended, removed
 from polylsp.ide.excerpt import access_excerpt
 from polylsp.ide.lookup import (
@@ -28,7 +36,6 @@ from polylsp.ide.lookup import (
     outermost_of_nest,
 )
 from polylsp.ide.ready_actions import ReadyOffer
-from polylsp.ide.suppression import is_suppressed, suppressed, suppressing
 from polylsp.ide.transform_offers import restructuring, told
 from polylsp.ir.directive import (
     ConditionalRace,
@@ -66,11 +73,6 @@ from polylsp.model.facts import (
     lines_moved,
     parallel_roots,
 )
-
-# --------------------------------------------------------------------------------------------------
-# Code actions on a loop: listed from its facts, computed when chosen.
-# --------------------------------------------------------------------------------------------------
-
 
 TARGET_NAMES: dict[Target, str] = {
     "openmp": "OpenMP",

@@ -40,11 +40,6 @@ def access_excerpt(source: Source, placed: PlacedFunction, access: AccessPoint) 
     return text + operator if operator in ("++", "--") else f"{text} {operator} …"
 
 
-def line_name(source: Source, span: Span) -> str:
-    """The line on which `span` starts: its number, from 1, and the notebook's cell where that is another."""
-    return source.line_name(span.start)
-
-
 def element(text: str, values: Mapping[str, int]) -> str | None:
     """The element that an access as modelled reaches for concrete values: `a[i - 1]` with i = 2
     is `a[1]`. `None` where a subscript does not evaluate, as in `a[idx[i]]`, or an unsigned one would

@@ -91,7 +91,7 @@ def hints(source: Source, report: FileReport, span: Span, settings: Settings) ->
     return tuple(
         hint
         for placed in report.functions
-        if _touches(function_span(placed), span)
+        if function_span(placed).touches(span)
         for hint in _function_hints(source, placed, settings)
         if span.start <= hint.offset <= span.end
     )
@@ -130,10 +130,6 @@ def _label(source: Source, placed: PlacedFunction, loop: LoopFacts, settings: Se
             return verdict_label(loop.verdict, excerpt(source, placed.span(witness.dependence.sink.site)))
         case _:
             return verdict_label(loop.verdict)
-
-
-def _touches(one: Span, other: Span) -> bool:
-    return one.start <= other.end and other.start <= one.end
 
 
 # --------------------------------------------------------------------------------------------------
@@ -191,7 +187,7 @@ class Symbol:
     kind: Literal["function", "nest", "loop"] = "loop"
 
 
-def symbols(source: Source, report: FileReport) -> tuple[Symbol, ...]:
+def symbols(report: FileReport) -> tuple[Symbol, ...]:
     """The outline of a file, functions in source order."""
     return tuple(_function(placed) for placed in report.functions)
 

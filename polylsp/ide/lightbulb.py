@@ -136,7 +136,7 @@ def safe_fixes(
     every = replace(settings, findings="all")
     shown = [each for each in diagnostics(source, report, every) if not only or each.code in only]
     ready = _clauses(source, report, settings, shown) if "clauses" in wanted else ()
-    asks = _directives(source, report, settings, shown) if "directives" in wanted else ()
+    asks = _directives(report, settings, shown) if "directives" in wanted else ()
     return SafeFixes(tuple(ready), tuple(asks))
 
 
@@ -150,13 +150,9 @@ def joined_fixes(ready: Sequence[Replacement], answers: Iterable[Answer]) -> tup
         directives = all(
             each.span.start == each.span.end and each.text.strip().startswith("#pragma ") for each in added
         )
-        if directives and not any(_meet(each.span, other.span) for each in added for other in joined):
+        if directives and not any(each.span.touches(other.span) for each in added for other in joined):
             joined.extend(added)
     return tuple(sorted(joined, key=lambda each: each.span))
-
-
-def _meet(one: Span, other: Span) -> bool:
-    return one.start <= other.end and other.start <= one.end
 
 
 def _clauses(
@@ -166,9 +162,7 @@ def _clauses(
     return (each.replacement for each in completions(source, report, settings) if each.span in spans)
 
 
-def _directives(
-    source: Source, report: FileReport, settings: Settings, shown: Sequence[Diagnostic]
-) -> Iterator[Ask]:
+def _directives(report: FileReport, settings: Settings, shown: Sequence[Diagnostic]) -> Iterator[Ask]:
     headers = {each.span for each in shown if each.code in _SAFE_CODES}
     for placed, outermost in loops(report):
         facts = placed.answer.facts

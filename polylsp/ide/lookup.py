@@ -12,10 +12,6 @@ from polylsp.model.action import ActionName, Ask
 from polylsp.model.facts import FileReport, LoopFacts, NestFacts, PlacedFunction, Transform
 from polylsp.model.measurement import AskToMeasure
 
-# --------------------------------------------------------------------------------------------------
-# Lookup of loops, nests and functions by offset or number.
-# --------------------------------------------------------------------------------------------------
-
 
 def function_span(placed: PlacedFunction) -> Span:
     """The text of a function, from its first token to its last."""

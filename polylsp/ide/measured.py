@@ -16,11 +16,6 @@ from polylsp.ide.hover import Bullets, Image, Part, Table
 from polylsp.measuring.estimate import device_named
 from polylsp.model.measurement import AtSizes, Estimate, Figure, Measurement, Missing, OnDevice, Times
 
-# --------------------------------------------------------------------------------------------------
-# Speeds as a bar chart: SVG that stands alone, on a dark or a light page.
-# --------------------------------------------------------------------------------------------------
-
-
 _CSS = """
 text { font-family: sans-serif; font-size: 13px; fill: #1f2328; }
 .page { fill: #ffffff; } .line { stroke: #57606a; }
@@ -112,7 +107,7 @@ def measured_parts(found: Measurement, *, images: bool = False) -> Iterator[Part
     """Everything about a measurement, with a chart where images are shown."""
     at = f" at {_sizes(found)}" if found.sizes else ""
     source = f" ({found.basis})" if found.basis else ""
-    yield f"A whole call of `{found.function}`{at}{source}, with {_counted(found.threads, 'thread')}:"
+    yield f"A whole call of `{found.function}`{at}{source}, with {_threads(found.threads)}:"
     if images and found.figures:
         yield Image(chart(list(_bars(found)), f"How fast versions of {found.function} are"), _aloud(found))
     yield Table(("version", "median", "middle half", "speedup", ""), tuple(_rows(found)))
@@ -299,8 +294,8 @@ def _sizes(found: Measurement) -> str:
     return " ".join(f"{name}={size}" for name, size in found.sizes)
 
 
-def _counted(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"
+def _threads(count: int) -> str:
+    return f"{count} thread{'' if count == 1 else 's'}"
 
 
 def _agreement(found: Measurement) -> str:

@@ -12,12 +12,11 @@ from polylsp.core.language import C
 from polylsp.core.settings import Settings
 from polylsp.core.text import Source, Span
 from polylsp.ide.code_pages import page_uri
-from polylsp.ide.diagnostics import SEVERITIES, Diagnostic
+from polylsp.ide.diagnostics import SEVERITIES, Diagnostic, is_suppressed, suppressed
 from polylsp.ide.hints import Hint
 from polylsp.ide.hover import Part
 from polylsp.ide.lookup import function_span, loop_by_number, loops
 from polylsp.ide.measured import measured_label, measured_parts
-from polylsp.ide.suppression import is_suppressed, suppressed
 from polylsp.model.facts import FileReport, LoopFacts, PlacedFunction, is_governed, parallel_roots
 from polylsp.model.measurement import Measurement
 

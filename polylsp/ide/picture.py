@@ -12,11 +12,6 @@ from xml.sax.saxutils import escape
 
 from polylsp.model.iteration_points import Arrow, IterationSpace, Point
 
-# --------------------------------------------------------------------------------------------------
-# Groups of points in a drawing: the tiles that they are in, and those that may run at once.
-# --------------------------------------------------------------------------------------------------
-
-
 Place = tuple[float, float]
 
 CSS = """

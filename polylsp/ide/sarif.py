@@ -22,14 +22,6 @@ from polylsp.ide.code_pages import page_summary, page_text
 from polylsp.ide.diagnostics import SEVERITIES, Diagnostic, Severity, diagnostics
 from polylsp.model.facts import FileReport
 
-# --------------------------------------------------------------------------------------------------
-# The hash by which code scanning knows a line again after the file around it has changed.
-#
-# It is the rolling hash that GitHub computes for `primaryLocationLineHash`: a polynomial over the
-# next 100 characters from the start of the line that are neither blanks nor tabs, in 64 bits.
-# --------------------------------------------------------------------------------------------------
-
-
 _BLOCK = 100
 _FACTOR = 37
 _MASK = (1 << 64) - 1

@@ -22,11 +22,6 @@ from polylsp.ide.hover import Bullets, Code, Image, Part, Table, aligned
 from polylsp.ir.verdict import word
 from polylsp.model.facts import FileReport
 
-# --------------------------------------------------------------------------------------------------
-# Lines of the source with marks under them, as compilers show them.
-# --------------------------------------------------------------------------------------------------
-
-
 _TAB = 4
 _MARGIN = 8
 

@@ -14,7 +14,7 @@ from typing_extensions import assert_never
 
 from polylsp.core.language import PYTHON, C
 from polylsp.core.text import Source
-from polylsp.ide.excerpt import access_excerpt, element, line_name
+from polylsp.ide.excerpt import access_excerpt, element
 from polylsp.ir.program import Rejection, Site
 from polylsp.ir.verdict import (
     AccessPoint,
@@ -132,7 +132,7 @@ def place(source: Source, placed: PlacedFunction, access: AccessPoint) -> str:
 
 def site_line(source: Source, placed: PlacedFunction, site: Site) -> str:
     """Name of the line of a site."""
-    return line_name(source, placed.span(site))
+    return source.line_name(placed.span(site).start)
 
 
 def handed_out(loop: LoopFacts) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
+from polylsp.core.query import by_identity
 from polylsp.ir.program import (
     AddressOf,
     Array,
@@ -55,23 +56,11 @@ class Effects:
     variables: frozenset[Variable]
 
 
+@by_identity(1024)
 def effects(*blocks: Statement) -> Effects:
     """Union of the effects of the statements, at any depth. Those of the last statements are remembered: each
     is queried again with all that are around it."""
-    key = tuple(map(id, blocks))
-    known = _known.get(key)
-    if known is not None:
-        return known[1]
-    if len(_known) >= _MOST_KNOWN:
-        _known.clear()
-    found = _effects(*blocks) if len(blocks) == 1 else _union(map(effects, blocks))
-    _known[key] = blocks, found
-    return found
-
-
-_MOST_KNOWN = 1024
-_known: dict[tuple[int, ...], tuple[tuple[Statement, ...], Effects]] = {}
-"""Effects by the identities of the statements, which stay referenced so that no others reuse these."""
+    return _effects(*blocks) if len(blocks) == 1 else _union(map(effects, blocks))
 
 
 def _union(parts: Iterable[Effects]) -> Effects:
@@ -115,21 +104,16 @@ def walk(*statements: Statement) -> Iterator[Statement]:
 
 
 def _walked(statement: Statement) -> tuple[Statement, ...]:
-    """A statement and those inside it, which are remembered as effects are."""
-    if isinstance(statement, _LEAVES):
-        return (statement,)
-    known = _statements.get(id(statement))
-    if known is not None:
-        return known[1]
-    if len(_statements) >= _MOST_KNOWN:
-        _statements.clear()
-    found = tuple(_each(statement))
-    _statements[id(statement)] = statement, found
-    return found
+    return (statement,) if isinstance(statement, _LEAVES) else _inside(statement)
 
 
 _LEAVES = (Assign, Evaluate, Declare, Jump, Assume)
-_statements: dict[int, tuple[Statement, tuple[Statement, ...]]] = {}
+
+
+@by_identity(1024)
+def _inside(statement: Statement) -> tuple[Statement, ...]:
+    """A statement and those inside it, which are remembered as effects are."""
+    return tuple(_each(statement))
 
 
 def _each(outermost: Statement) -> Iterator[Statement]:

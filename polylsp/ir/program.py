@@ -13,20 +13,10 @@ from dataclasses import dataclass
 from operator import eq, ge, gt, le, lt, ne
 from typing import TYPE_CHECKING, Literal, Union
 
+from polylsp.core.query import by_identity
+
 if TYPE_CHECKING:
     from polylsp.ir.directive import AnyDirective
-
-
-# --------------------------------------------------------------------------------------------------
-# Language-independent representation of a function: typed expressions, places, statements, loops.
-#
-# A front end lowers source text to this; the analysis reads nothing else. Side effects are
-# explicit: an expression never writes (`a[k++] = x` arrives as two assignments), so the order of
-# statements is the order of effects.
-#
-# Places in the source are `Site`s: intervals of the function's token list after macro expansion.
-# They survive edits of white space and comments, and contain no absolute offsets.
-# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -488,6 +478,13 @@ class Function:
         return isinstance(whole, Unsupported) and whole.rejection in self.problems
 
 
+def innermost(of_type: Type) -> Type:
+    """Type of the elements of an array of arrays, or behind pointers."""
+    while isinstance(of_type, (Array, Pointer)):
+        of_type = of_type.element if isinstance(of_type, Array) else of_type.to
+    return of_type
+
+
 # --------------------------------------------------------------------------------------------------
 # The parts of an expression.
 # --------------------------------------------------------------------------------------------------
@@ -500,17 +497,12 @@ def subexpressions(expression: Expr) -> Iterator[Expr]:
         isinstance(expression, (Read, AddressOf)) and not expression.place.steps
     ):
         return iter((expression,))
-    known = _subexpressions.get(id(expression))
-    if known is None:
-        if len(_subexpressions) >= _MOST_KNOWN:
-            _subexpressions.clear()
-        known = _subexpressions[id(expression)] = expression, tuple(_each(expression))
-    return iter(known[1])
+    return iter(_parts(expression))
 
 
-_MOST_KNOWN = 4096
-_subexpressions: dict[int, tuple[Expr, tuple[Expr, ...]]] = {}
-"""Parts of expressions by the identities of these, which stay referenced so that no others reuse them."""
+@by_identity()
+def _parts(expression: Expr) -> tuple[Expr, ...]:
+    return tuple(_each(expression))
 
 
 def _each(expression: Expr) -> Iterator[Expr]:

@@ -37,12 +37,6 @@ from polylsp.measuring.tools import ORIGINAL, Built, NotBuilt, Runnable, program
 from polylsp.model.action import DEVICE_TARGETS, ActionName
 from polylsp.model.measurement import Plan, Variant
 
-# --------------------------------------------------------------------------------------------------
-# Compilation of the versions of a C file, several at once, each compiler confined like the program
-# that it builds.
-# --------------------------------------------------------------------------------------------------
-
-
 _DRIVERS, _DRIVER = ("driver.c", "driver.cuh"), "driver.o"
 _LIMITS = Limits(cpu_seconds=120, memory=4 * 2**30, file_size=2**28, processes=64, trusted=True)
 _SECONDS = 60.0

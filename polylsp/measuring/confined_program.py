@@ -19,11 +19,6 @@ from polylsp.measuring.confinement import Limits, confining
 from polylsp.measuring.tools import Runnable
 from polylsp.model.measurement import MemoryPlan, Number, Plan, Rung, Size
 
-# --------------------------------------------------------------------------------------------------
-# A confined program: its commands, its answers, and its end.
-# --------------------------------------------------------------------------------------------------
-
-
 _KEPT_WORDS = 8000
 _MOST_WORDS = 2**20
 _MOST_ANSWER = 2**16

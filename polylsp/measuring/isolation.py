@@ -18,13 +18,6 @@ import sys
 import time
 from pathlib import Path
 
-# --------------------------------------------------------------------------------------------------
-# Isolation of a process by the Linux kernel: namespaces, a separate view of the files, and a list
-# of folders that it may write to. Every function here is called between fork and exec, in the
-# process itself.
-# --------------------------------------------------------------------------------------------------
-
-
 HIDDEN = ("/run", "/tmp", "/var/tmp", "/dev")
 """Folders that are empty for a program, but for what it needs of them."""
 

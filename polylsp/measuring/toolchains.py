@@ -23,14 +23,6 @@ from polylsp.measuring.confinement import Limits
 from polylsp.measuring.tools import OF_PROJECT, NotBuilt, Programs, gpu_here, programs_for
 from polylsp.model.action import ActionName
 
-# --------------------------------------------------------------------------------------------------
-# Compiler flags of a project that are used to build measured programs.
-#
-# A flag is taken if it concerns the language or the machine alone. Flags that every command has and
-# measuring replaces (`-o`, `-O2`, warnings, dependency files) are left out; all others are refused:
-# they may load code into the compiler, start other programs, or write elsewhere.
-# --------------------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True, slots=True)
 class RefusedFlag:

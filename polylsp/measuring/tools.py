@@ -21,11 +21,6 @@ from polylsp.core.settings import Settings
 from polylsp.measuring.confinement import Limits
 from polylsp.model.measurement import Plan
 
-# --------------------------------------------------------------------------------------------------
-# Tools that turn versions of a file into programs: a compiler, or an interpreter.
-# --------------------------------------------------------------------------------------------------
-
-
 MEBIBYTE = 2**20
 ORIGINAL = "original"
 """The name of the version that nothing was done to; other names begin with their number."""

@@ -48,11 +48,6 @@ from polylsp.model.measurement import (
     Rung,
 )
 
-# --------------------------------------------------------------------------------------------------
-# The fastest of many versions: each runs a few times, and the best as often as in any measurement.
-# --------------------------------------------------------------------------------------------------
-
-
 CANDIDATES: tuple[Parameters, ...] = (
     *((("collapse", count),) for count in ("1", "2", "3")),
     *((("unroll_factors", factors),) for factors in ("1", "2 2", "4 4", "6 2", "8 2")),

@@ -9,10 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Union
 
-# --------------------------------------------------------------------------------------------------
-# Kernels of a nest as input of a compiler, and the compiler's report.
-# --------------------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True, slots=True)
 class DeviceCode:

@@ -222,3 +222,15 @@ def print_isl_version() -> None:
     """Print isl's version if it computes anything here: the entry point of a process that may die of it."""
     isl.Set("[n] -> { [i] : 0 <= i < n }")
     print(isl.isl_version())
+
+
+Coalescible = TypeVar("Coalescible", isl.Set, isl.Map, isl.UnionSet, isl.UnionMap)
+
+
+def coalesced(relation: Coalescible) -> Coalescible:
+    """The relation in fewer pieces, or as it is where isl fails ("original tableau does not correspond to
+    original basic map"). Without operations left, the next call of isl ends at once too."""
+    try:
+        return relation.coalesce()
+    except isl.Error:
+        return relation

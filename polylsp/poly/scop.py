@@ -20,13 +20,6 @@ import islpy as isl
 from polylsp.ir.program import HOLDS, Rejection, Site, Type, Variable
 from polylsp.ir.verdict import Assumption, ReductionOperator
 
-# --------------------------------------------------------------------------------------------------
-# A nest in the polyhedral model: statements with iteration domains, access relations, loops.
-#
-# isl objects live inside one analysis process: they are never pickled and never cache keys.
-# --------------------------------------------------------------------------------------------------
-
-
 Polynomial = tuple[tuple[tuple[str, ...], int], ...]
 """A sum of products of parameters (isl names), each with its coefficient."""
 
@@ -508,3 +501,8 @@ def _in_order(groups: list[list[int]], edges: set[tuple[int, int]]) -> list[list
             if not needed[each]:
                 heappush(ready, each)
     return ordered
+
+
+def without_name(values: isl.Set) -> isl.Set:
+    """The set as one of plain tuples."""
+    return values.reset_tuple_id() if values.has_tuple_id() else values

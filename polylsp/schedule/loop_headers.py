@@ -13,20 +13,13 @@ from typing import NamedTuple
 import islpy as isl
 from tree_sitter import Node
 
-from polylsp.emit.c_expressions import Linear, added, extremum, sum_text
-from polylsp.emit.c_loops import Counter
+from polylsp.emit.c_expressions import Counter, Linear, added, extremum, sum_text
 from polylsp.emit.c_syntax import LoopText
 from polylsp.emit.subject import Subject
 from polylsp.ir.program import Binary, Integer, stripped
 from polylsp.model.action import Declined
 from polylsp.schedule.chain import Chain, chain_comments, header_values
 from polylsp.schedule.statement_leaves import counter, has_few_bits
-
-# --------------------------------------------------------------------------------------------------
-# Headers of loops, read off the syntax: bounds are sums of counters and numbers, and of texts that
-# stay as they are written.
-# --------------------------------------------------------------------------------------------------
-
 
 _NUMBER = re.compile(r"\d{1,9}")
 _PRIMARY = re.compile(r"\w+")
@@ -384,3 +377,8 @@ def _in_c(reader: Reader, value: Linear) -> Linear:
 
 def _shifted(value: Linear, counter: str, offset: int) -> Linear:
     return added(value, {"": offset * value.get(counter, 0)}, 1)
+
+
+def in_c(points: Iterations, value: Linear) -> Linear:
+    """A bound that depends on no counter, in terms of the headers."""
+    return {points.atoms.get(t, t) if isinstance(t, str) else t: factor for t, factor in value.items()}

@@ -20,13 +20,8 @@ from polylsp.ir.effects import effects, walk
 from polylsp.ir.program import Block, Variable
 from polylsp.model.action import Declined
 from polylsp.schedule.chain import Chain, comments, is_directed, opened, unstable
-from polylsp.schedule.loop_headers import Iterations, iterations
+from polylsp.schedule.loop_headers import in_c, iterations
 from polylsp.schedule.statement_leaves import Leaf, LeafDependence, Leaves, counter, leaves_of
-
-# --------------------------------------------------------------------------------------------------
-# The stages of a time loop: the statements of its body, each a loop along one dimension of a grid,
-# or a statement at one place of it.
-# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +161,6 @@ def _named(subject: Subject, loop: TimeLoop, stage: Stage) -> frozenset[Variable
         and stage.part.core.start <= subject.span(each.site).start < stage.part.core.end
     ]
     return effects(*inside).variables
-
-
-def in_c(points: Iterations, value: Linear) -> Linear:
-    """A bound that depends on no counter, in terms of the headers."""
-    return {points.atoms.get(t, t) if isinstance(t, str) else t: factor for t, factor in value.items()}
 
 
 # --------------------------------------------------------------------------------------------------

@@ -38,17 +38,8 @@ from polylsp.ir.program import (
 )
 from polylsp.ir.verdict import Assumption
 from polylsp.model.action import Declined
-from polylsp.poly.repairs import coalesced
+from polylsp.poly.budget import coalesced
 from polylsp.poly.scop import Access, Memory, Scop, ScopStatement
-
-# --------------------------------------------------------------------------------------------------
-# Leaves: statements that an edit moves as wholes, and another order for them.
-#
-# A leaf is a run of statements whose text is preserved; one instance of it belongs to each
-# iteration of the loops that are opened around it. Whole inner loops may stand in a leaf. Inside an
-# instance the order is unchanged, so only dependences between different instances matter.
-# --------------------------------------------------------------------------------------------------
-
 
 _IN, _OUT = isl.dim_type.in_, isl.dim_type.out
 
@@ -232,24 +223,28 @@ def scalar_dependences(
     found: list[LeafDependence] = []
     for variable in dict.fromkeys(m.variable for m in mentions if m.sets or m.declares):
         own = [m for m in mentions if m.variable == variable]
-        if variable in counters:
-            if any(m.sets and m.leaf is not None for m in own):
-                return Declined(f"`{variable.source_name}` is changed inside the loops that it counts.")
-            continue
-        if any(m.leaf is None for m in own):
-            return Declined(f"`{variable.source_name}` is changed inside the loops, and a header uses it.")
-        homes = {m.leaf for m in own}
-        if any(m.declares for m in own):
-            if len(homes) > 1:
-                return Declined(
-                    f"`{variable.source_name}` is declared between the loops: declare it before them."
-                )
-            continue
-        if isinstance(variable.type, (Integer, Pointer)) and not _stays(
-            subject, variable, homes, leaves, alive
-        ):
-            found += _orders(scop, leaves, own)
+        refused = _why_unordered(variable, own, is_counter=variable in counters)
+        if refused:
+            return Declined(refused)
+        is_private = variable in counters or any(m.declares for m in own)
+        if not is_private and isinstance(variable.type, (Integer, Pointer)):
+            homes = {m.leaf for m in own}
+            if not _stays(subject, variable, homes, leaves, alive):
+                found += _orders(scop, leaves, own)
     return tuple(found)
+
+
+def _why_unordered(variable: Variable, mentions: Sequence[_Mention], *, is_counter: bool) -> str:
+    """The reason why no order of leaves can be computed for a variable that they change; empty if one can."""
+    name = variable.source_name
+    if is_counter:
+        is_changed = any(m.sets and m.leaf is not None for m in mentions)
+        return f"`{name}` is changed inside the loops that it counts." if is_changed else ""
+    if any(m.leaf is None for m in mentions):
+        return f"`{name}` is changed inside the loops, and a header uses it."
+    if any(m.declares for m in mentions) and len({m.leaf for m in mentions}) > 1:
+        return f"`{name}` is declared between the loops: declare it before them."
+    return ""
 
 
 def _mentions(subject: Subject, leaves: Sequence[Leaf]) -> Iterator[_Mention]:

@@ -24,17 +24,12 @@ from pygls.io_ import StdoutWriter
 from polylsp.core.processes import take_standard_output
 from polylsp.server.features import commands
 from polylsp.server.features import lifecycle as configuration
+from polylsp.server.features.commands import answer, note
 from polylsp.server.features.lifecycle import shutdown
-from polylsp.server.features.on_demand import answer, note
-from polylsp.server.message_stream import Stream, converse
 from polylsp.server.parent_watch import leave
+from polylsp.server.protocol import Stream, converse
 from polylsp.server.session import PolylspServer
 from polylsp.server.worker import WORKER_COMMAND, all_started
-
-# --------------------------------------------------------------------------------------------------
-# Clients on a TCP port, one after the other.
-# --------------------------------------------------------------------------------------------------
-
 
 logger = logging.getLogger(__name__)
 

@@ -38,11 +38,6 @@ from polylsp.model.iteration_points import Point
 from polylsp.server.client import Client
 from polylsp.server.documents import Document, Edit
 
-# --------------------------------------------------------------------------------------------------
-# Translator from the values of `ide` to the shapes of LSP, as values ready for JSON; the only one.
-# --------------------------------------------------------------------------------------------------
-
-
 Json = dict[str, Any]
 
 _SEVERITIES: dict[Severity, int] = {"error": 1, "warning": 2, "information": 3, "hint": 4}

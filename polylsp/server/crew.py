@@ -14,12 +14,6 @@ from polylsp.core.processes import Stop
 from polylsp.server.queue import Job
 from polylsp.server.worker import Listener, Supervisor
 
-# --------------------------------------------------------------------------------------------------
-# Functions that are set aside since a worker was lost over them, and losses without a function to
-# blame.
-# --------------------------------------------------------------------------------------------------
-
-
 STRIKES = 3
 """Losses in a row without a function to blame, after which workers are left alone for a while."""
 

@@ -17,11 +17,6 @@ from polylsp.core.text import Encoding, Position, Source, Span
 from polylsp.ide.lookup import function_span
 from polylsp.model.facts import FileReport, PlacedFunction
 
-# --------------------------------------------------------------------------------------------------
-# Open documents: their text, and its report.
-# --------------------------------------------------------------------------------------------------
-
-
 logger = logging.getLogger(__name__)
 
 

@@ -12,22 +12,13 @@ from dataclasses import dataclass, field, replace
 
 from polylsp.core.settings import Settings
 from polylsp.core.text import Source, Span
-from polylsp.ide.diagnostics import diagnostics, function_diagnostics
+from polylsp.ide.diagnostics import Suppressed, diagnostics, function_diagnostics, is_suppressed, suppressed
 from polylsp.ide.lookup import function_span, loops_given_up
 from polylsp.ide.measurement_view import Kept, Loop, stale
-from polylsp.ide.suppression import Suppressed, is_suppressed, suppressed
 from polylsp.model.facts import FileReport, FunctionAnswer, PlacedFunction
 from polylsp.server.client import Client
 from polylsp.server.convert import DiagnosticWriter, Template, relative
 from polylsp.server.documents import Document
-
-# --------------------------------------------------------------------------------------------------
-# The diagnostics of a document as JSON text, written anew only for functions that changed.
-#
-# A file of 10,000 lines has thousands of findings; turning them into objects and those into JSON at
-# every keystroke would cost more than the analysis. The JSON of a function is stored with the text
-# it was written for, and moved by whole lines by filling in other numbers.
-# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,11 +34,6 @@ if TYPE_CHECKING:
     from polylsp.server.documents import Document
 
 
-# --------------------------------------------------------------------------------------------------
-# Measurements of the open documents, and the one measurement under way.
-# --------------------------------------------------------------------------------------------------
-
-
 @dataclass(slots=True, eq=False)
 class Measurements:
     """Measurements, one at a time: later requests wait. `is_trusted`: the client does not say that the user

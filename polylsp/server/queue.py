@@ -25,11 +25,6 @@ if TYPE_CHECKING:
     from polylsp.server.messages import Finished
 
 
-# --------------------------------------------------------------------------------------------------
-# Jobs of a worker: the analysis of a document, or an edit or a drawing that a person waits for.
-# --------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Since:
     """A moment: on the clock, and in the CPU time of a worker."""

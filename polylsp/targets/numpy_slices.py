@@ -15,7 +15,7 @@ from polylsp.frontends.python import numpy_functions
 from polylsp.frontends.python.kinds import INT64
 from polylsp.frontends.python.names import Value
 from polylsp.frontends.python.syntax import constant
-from polylsp.ir.program import Array, Floating, Integer, Pointer, Type
+from polylsp.ir.program import Array, Floating, Integer, Pointer, Type, innermost
 from polylsp.ir.verdict import Assumption, Parallel
 from polylsp.model.action import Answer, Declined, Edited
 from polylsp.schedule.chain import unstable
@@ -23,11 +23,6 @@ from polylsp.schedule.statement_leaves import Leaf, LeafDependence, leaves_of
 from polylsp.targets.numba.numba_subset import ELEMENTWISE
 from polylsp.targets.numba.prange import is_compiled
 from polylsp.targets.numba.python_loops import LoopText, Source, chain_around, moved, replaced, source_of
-
-# --------------------------------------------------------------------------------------------------
-# The counters of loops, as the bounds of slices.
-# --------------------------------------------------------------------------------------------------
-
 
 _BOUND = (
     ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Call,
@@ -182,7 +177,7 @@ def known_of(source: Source, counters: Sequence[Counter]) -> Known:
     arrays: dict[str, Type] = {}
     for variable in source.subject.variables:
         is_array = isinstance(variable.type, (Array, Pointer))
-        (arrays if is_array else numbers)[variable.source_name] = _element(variable.type)
+        (arrays if is_array else numbers)[variable.source_name] = innermost(variable.type)
     return Known(source, {each.name: each for each in counters}, numbers, arrays)
 
 
@@ -275,12 +270,6 @@ def _slice(known: Known, base: str, dimension: int, name: str, shift: int) -> st
     if made is None:
         raise RefusedError(f"`{base}` is used with subscripts that count from its end, as a slice would not.")
     return made
-
-
-def _element(of_type: Type) -> Type:
-    while isinstance(of_type, (Array, Pointer)):
-        of_type = of_type.element if isinstance(of_type, Array) else of_type.to
-    return of_type
 
 
 # --------------------------------------------------------------------------------------------------

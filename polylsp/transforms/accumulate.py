@@ -37,7 +37,7 @@ from polylsp.ir.program import (
 )
 from polylsp.ir.verdict import Assumption, Parallel, ReductionOperator
 from polylsp.model.action import Answer, Declined, Edited, Replacement
-from polylsp.poly.scop import Access, Memory, Scop
+from polylsp.poly.scop import Access, Memory, Scop, without_name
 from polylsp.schedule.chain import fresh_name
 
 # --------------------------------------------------------------------------------------------------
@@ -76,11 +76,6 @@ def around(scop: Scop, access: Access, ordinal: int) -> isl.Set:
     loops = scop.statements[access.statement].loops
     depth = loops.index(ordinal)
     return without_name(scop.loops[loops[depth - 1]].domain) if depth else isl.Set("{ [] }")
-
-
-def without_name(values: isl.Set) -> isl.Set:
-    """The set as one of plain tuples."""
-    return values.reset_tuple_id() if values.has_tuple_id() else values
 
 
 # --------------------------------------------------------------------------------------------------
@@ -252,7 +247,7 @@ def _moving(subject: Subject, loop: Loop, place: Place) -> str:
         homonyms = {v for v in own.variables if v.source_name == variable.source_name}
         if variable.name in changed or len(homonyms | {variable}) > 1:
             return variable.source_name
-        if each is not place and (variable in written if each.steps else shared and _is_disturbed(loop)):
+        if each is not place and (variable in written if each.steps else shared and own.calls):
             return variable.source_name
     pointer = place.variable.storage in ("global", "static") or place.variable.escapes
     return place.variable.source_name if pointer and own.calls else ""
@@ -266,11 +261,6 @@ def _local_name(subject: Subject, loop: Loop, place: Place) -> str:
         s for s in walk(subject.function.body) if isinstance(s, Declare) and first <= s.site.first <= last
     )
     return next((s.variable.source_name for s in inside if s.variable.source_name in words), "")
-
-
-def _is_disturbed(loop: Loop) -> bool:
-    """True if the loop may change variables that others can reach."""
-    return bool(effects(loop).calls)
 
 
 # --- Why not -----------------------------------------------------------------------------

@@ -28,7 +28,7 @@ def together(answers: Iterable[Answer]) -> Iterator[Edited]:
     edits = [each for each in answers if isinstance(each, Edited)]
     apart: list[Edited] = []
     for each in edits:
-        if not any(_overlap(_whole(each), _whole(other)) for other in apart):
+        if not any(_whole(each).touches(_whole(other)) for other in apart):
             apart.append(each)
     if len(apart) > 1:
         yield joined(apart)
@@ -46,10 +46,6 @@ def joined(edits: Sequence[Edited]) -> Edited:
 
 def _whole(edit: Edited) -> Span:
     return edit.replacements[0].span.cover(edit.replacements[-1].span)
-
-
-def _overlap(first: Span, second: Span) -> bool:
-    return first.start <= second.end and second.start <= first.end
 
 
 # --------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polylsp.core.settings import Settings
+from polylsp.core.text import Span
 from polylsp.emit.affine_bounds import largest, smallest, spelled
 from polylsp.emit.c_pragmas import stretch_of
 from polylsp.emit.c_syntax import loop_text
@@ -58,18 +59,26 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     if refused or isinstance(parallel, Declined):
         return refused[0] if refused else parallel
     found = [each for each in searches if not isinstance(each, Declined)]
-    parts = [*(each.result for each in found), *map(str, checks)]
-    condition = " && ".join(c if len(parts) == 1 or " " not in c else f"({c})" for c in parts)
-    rest = tuple(each for each in root.verdict.assumptions if each.kind not in CHECKED_WHEN_RUN)
-    whole = applied(subject.text, parallel.replacements)
-    grown = len(whole) - len(subject.text)
-    before = subject.line_before(text.span.start)
-    start = text.span.start - (0 if before.strip() else len(before))
-    body, otherwise = (Written(whole[start : text.span.end + grown]),), (kept_statement(text.span),)
-    choice = Made(f"if ({condition})", body, style.braces, otherwise=otherwise)
+    tests = [*(each.result for each in found), *map(str, checks)]
+    condition = " && ".join(c if len(tests) == 1 or " " not in c else f"({c})" for c in tests)
+    choice = Made(
+        f"if ({condition})",
+        (Written(_with_directives(subject, text.span, parallel)),),
+        style.braces,
+        otherwise=(kept_statement(text.span),),
+    )
     pieces = (*(piece for each in found for piece in each.pieces), choice)
     headers = included(subject, "stdlib.h") if found else ()
+    rest = tuple(each for each in root.verdict.assumptions if each.kind not in CHECKED_WHEN_RUN)
     return Edited((*headers, replaced(subject, text, pieces, style)), rest, parallel.remarks)
+
+
+def _with_directives(subject: Subject, span: Span, parallel: Edited) -> str:
+    """Text of a loop, from the start of its line, after an edit that adds directives to it alone."""
+    whole = applied(subject.text, parallel.replacements)
+    before = subject.line_before(span.start)
+    start = span.start - (0 if before.strip() else len(before))
+    return whole[start : span.end + len(whole) - len(subject.text)]
 
 
 @dataclass(frozen=True, slots=True)

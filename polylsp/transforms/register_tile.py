@@ -27,11 +27,6 @@ from polylsp.schedule.statement_leaves import is_permutable, varies
 from polylsp.transforms.jam import ONE_BY_ONE, Jam, named, one_sided, understood, wanted_factors
 from polylsp.transforms.scalar_replacement import Held, Offsets, Registers
 
-# --------------------------------------------------------------------------------------------------
-# Factors: products common to all columns of a product's rows, computed once for a tile.
-# --------------------------------------------------------------------------------------------------
-
-
 _TYPES = {32: "float", 64: "double"}
 _MOST = 256
 

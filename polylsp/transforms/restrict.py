@@ -11,6 +11,7 @@ from tree_sitter import Node
 from polylsp.core.settings import Settings
 from polylsp.core.text import Span
 from polylsp.emit.c_syntax import every, file_node, function_node
+from polylsp.emit.c_text import node_text
 from polylsp.emit.subject import Subject
 from polylsp.ir.program import Array, Pointer
 from polylsp.ir.verdict import Assumption
@@ -68,7 +69,7 @@ def _declarators(subject: Subject) -> Iterator[tuple[Node, int]]:
                 named = (
                     inner.child_by_field_name("declarator") if inner.type == "function_declarator" else None
                 )
-                if named is not None and _text(named) == subject.function.name:
+                if named is not None and node_text(named) == subject.function.name:
                     yield inner, 0
 
 
@@ -110,15 +111,11 @@ def _passed_twice(subject: Subject, numbers: list[int]) -> Declined | None:
     for node in every(file_node(subject)):
         called = node.child_by_field_name("function") if node.type == "call_expression" else None
         given = node.child_by_field_name("arguments") if called is not None else None
-        if called is None or given is None or _text(called) != subject.function.name:
+        if called is None or given is None or node_text(called) != subject.function.name:
             continue
-        arguments = [_text(n) for n in given.named_children if n.type != "comment"]
+        arguments = [node_text(n) for n in given.named_children if n.type != "comment"]
         for number in numbers:
             if number < len(arguments) and arguments.count(arguments[number]) > 1:
                 line = node.start_point[0] + 1
                 return Declined(f"The call in line {line} passes `{arguments[number]}` more than once.")
     return None
-
-
-def _text(node: Node) -> str:
-    return (node.text or b"").decode("ascii", "replace")

@@ -47,12 +47,6 @@ from polylsp.transforms.composing import (
 from polylsp.transforms.splitting import products_alone, split_all
 from polylsp.transforms.tile import axis_of
 
-# --------------------------------------------------------------------------------------------------
-# Products whose sums stand in a scalar: in a tile of rows and columns each element gets a separate
-# sum. The loops can then be split, and the accumulation is a product like any other.
-# --------------------------------------------------------------------------------------------------
-
-
 _ROWS = 256
 """Number of rows of a tile: many, for a panel of the product to be used by all of them."""
 

@@ -35,11 +35,6 @@ from polylsp.poly.scop import Access
 from polylsp.schedule.chain import Chain, fresh_name
 from polylsp.schedule.statement_leaves import Leaves, counter
 
-# --------------------------------------------------------------------------------------------------
-# Copies of a loop's body in which counters are larger by a number, and the array elements in these.
-# --------------------------------------------------------------------------------------------------
-
-
 Offsets = Mapping[str, int]
 """Offsets of the counters in a copy; those that are not named are unchanged."""
 

@@ -12,15 +12,14 @@ from collections.abc import Sequence
 import islpy as isl
 
 from polylsp.core.settings import Settings
-from polylsp.emit.c_expressions import Linear, added, extremum, sum_text
-from polylsp.emit.c_loops import Counter, Scan, scanned
+from polylsp.emit.c_expressions import Counter, Linear, Scan, added, extremum, scanned, sum_text
 from polylsp.emit.c_syntax import Braces
 from polylsp.emit.c_text import Made, Piece, replaced, style_of
 from polylsp.emit.subject import Subject
 from polylsp.ir.verdict import Assumption
 from polylsp.model.action import Answer, Declined, Edited
 from polylsp.schedule.chain import Chain, chain_around, fresh_name, type_words, unstable
-from polylsp.schedule.loop_headers import Iterations, counters, formula, iterations
+from polylsp.schedule.loop_headers import Iterations, counters, formula, in_c, iterations
 from polylsp.schedule.statement_leaves import (
     LeafDependence,
     Leaves,
@@ -30,12 +29,6 @@ from polylsp.schedule.statement_leaves import (
     refusal,
     violated,
 )
-
-# --------------------------------------------------------------------------------------------------
-# Skewing: two loops become a wavefront and a loop inside it that can run in parallel (Lamport 1974;
-# Wolf and Lam 1991).
-# --------------------------------------------------------------------------------------------------
-
 
 _SLOPES = ((1, 1), (2, 1), (1, 2), (3, 1), (1, 3), (4, 1), (1, 4))
 """Coefficients of two counters in the wavefront, if both count up, simplest first; one of them is 1, so that
@@ -169,7 +162,7 @@ def slanted(
         return Declined(
             "The bounds of these loops depend on each other: slanted tiles would be hard to read."
         )
-    firsts, lasts = ([_in_c(points, each) for each in bounds] for bounds in (points.firsts, points.lasts))
+    firsts, lasts = ([in_c(points, each) for each in bounds] for bounds in (points.firsts, points.lasts))
     made = body
     for k in reversed(range(len(loops))):
         made = Made(_points(k, slopes, sizes, tiles, loops, firsts[k], lasts[k]), (made,), braces[k])
@@ -180,10 +173,6 @@ def slanted(
         header = f"for ({tiles[k].declared} {name} = {first}; {name} < {last}; {name} += {sizes[k]})"
         made = Made(header, (made,), braces[0])
     return (made,)
-
-
-def _in_c(points: Iterations, value: Linear) -> Linear:
-    return {points.atoms.get(t, t) if isinstance(t, str) else t: factor for t, factor in value.items()}
 
 
 def _points(

@@ -35,10 +35,6 @@ from polylsp.schedule.chain import Chain, fresh_name, unstable
 from polylsp.schedule.loop_headers import Iterations, iterations, spelled
 from polylsp.schedule.statement_leaves import counter
 
-# --------------------------------------------------------------------------------------------------
-# Variables that are counted along with a loop (Wolfe 1992: induction variables).
-# --------------------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True, slots=True)
 class Counted:

@@ -12,8 +12,7 @@ from itertools import product
 import islpy as isl
 
 from polylsp.core.settings import Settings
-from polylsp.emit.c_expressions import Linear, added, sum_text
-from polylsp.emit.c_loops import Counter, Scan, scanned
+from polylsp.emit.c_expressions import Counter, Linear, Scan, added, scanned, sum_text
 from polylsp.emit.c_text import Piece, replaced, style_of
 from polylsp.emit.subject import Subject
 from polylsp.model.action import Answer, Declined, Edited
@@ -21,13 +20,6 @@ from polylsp.schedule.chain import Chain, chain_around, fresh_name, tile_sizes, 
 from polylsp.schedule.loop_headers import Iterations, bounds_of, counters, formula, iterations
 from polylsp.schedule.statement_leaves import LeafDependence, Leaves, backward, leaves_of, listed, refusal
 from polylsp.transforms.skew import Slopes, slanted
-
-# --------------------------------------------------------------------------------------------------
-# Tiling: permutable loops run block by block, each block small enough for the cache (Irigoin and
-# Triolet 1988; Wolf and Lam 1991). Loops that are not permutable may be so once they are skewed:
-# then the blocks are slanted, and inside one the iterations run in the order of the source.
-# --------------------------------------------------------------------------------------------------
-
 
 _STEEPEST = 2
 """Largest factor of a counter in one inside it."""

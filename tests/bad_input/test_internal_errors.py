@@ -12,7 +12,7 @@ from polylsp.analysis.function_facts import Wanted
 from polylsp.core.settings import Settings
 from polylsp.core.text import Source
 from polylsp.edits import feasibility as trying
-from polylsp.engine import c_files, decisions, queries, shared_facts
+from polylsp.engine import c_files, decisions, queries
 from polylsp.ide.diagnostics import diagnostics
 from polylsp.ir.program import Function
 from polylsp.ir.verdict import Parallel, Sequential, Unknown
@@ -154,7 +154,7 @@ def test_the_log_tells_what_was_met(
 ) -> None:
     monkeypatch.setattr(decisions, "facts", failing(decisions.facts, lambda *_: True))
     # No facts of functions that differ in constants alone.
-    monkeypatch.setattr(shared_facts, "_shapes", OrderedDict())
+    monkeypatch.setattr(decisions, "_shapes", OrderedDict())
     found("5.0")
     assert "internal error, please report it: analysing the function `broken`" in caplog.text
     assert "IndexError: a bug of ours" in caplog.text

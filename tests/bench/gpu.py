@@ -25,8 +25,8 @@ from polylsp.core.settings import Settings
 from polylsp.engine.queries import analyse, subject_of
 from polylsp.ir.effects import expressions, walk
 from polylsp.ir.program import Binary, Floating, Integer, Site, Statement, subexpressions
-from polylsp.measuring.nvrtc import compiler_word
 from polylsp.model.kernel_report import Compiled, Resources, occupancy
+from polylsp.server.kernel_compiler import compiler_word
 from polylsp.targets.gpu.alternatives import of_leaf
 from polylsp.targets.gpu.coalescing import Reference, Sides, sectors
 from polylsp.targets.gpu.cuda import Made, made

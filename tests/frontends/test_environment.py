@@ -11,9 +11,16 @@ import pytest
 
 from polylsp.core.query import recording
 from polylsp.frontends.c.compile_options import Options
-from polylsp.frontends.c.environment import Environment, environment_of, needed, place
+from polylsp.frontends.c.environment import (
+    Environment,
+    Expanded,
+    environment_of,
+    expand,
+    needed,
+    place,
+    used_macros,
+)
 from polylsp.frontends.c.file_reading import BUNDLED
-from polylsp.frontends.c.function_tokens import Expanded, expand, used_macros
 from polylsp.frontends.c.outline import outline
 
 FILE = "/nowhere/a.c"

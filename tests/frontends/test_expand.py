@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from polylsp.core.query import recording
-from polylsp.frontends.c.function_tokens import Expanded, Unexpandable, expand, identifiers, used_macros
+from polylsp.frontends.c.environment import Expanded, Unexpandable, expand, identifiers, used_macros
 from polylsp.frontends.c.macros import Macro, macro
 
 

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from polylsp.core.settings import Settings
-from polylsp.frontends.c import headers
-from polylsp.frontends.c.compile_options import options_for
-from polylsp.frontends.c.headers import project_of
+from polylsp.frontends.c import compile_options
+from polylsp.frontends.c.compile_options import options_for, project_of
 
 
 def database(folder: Path, *entries: dict[str, Any]) -> None:
@@ -125,7 +124,7 @@ def test_below_a_folder_that_many_projects_share_nothing_is_looked_for(
     path = str(tmp_path / "a.c")
     assert project_of(path).header("far.h", str(tmp_path)) == str(tmp_path / "one" / "far.h")
     monkeypatch.setenv("HOME", str(tmp_path))
-    headers._projects.clear()
+    compile_options._projects.clear()
     found = project_of(path)
     assert found.header("far.h", str(tmp_path)) is None
     assert found.header("near.h", str(tmp_path)) == str(tmp_path / "near.h")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from polylsp.frontends.c.function_tokens import Expanded, expand, used_macros
+from polylsp.frontends.c.environment import Expanded, expand, used_macros
 from polylsp.frontends.c.macros import Macro, macro
 from polylsp.frontends.c.pragmas import directives_in, pragma_spans
 from polylsp.ir.directive import (

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from polylsp.core.settings import Settings
 from polylsp.engine.queries import analyse, edit
-from polylsp.measuring.nvrtc import compiled
 from polylsp.model.action import Ask, Declined, Edited, applied
 from polylsp.model.facts import FunctionFacts
+from polylsp.server.kernel_compiler import compiled
 from polylsp.targets.gpu.cuda import DEVICE, HOST
 
 from .translating import CXX, WARNINGS, counting, played

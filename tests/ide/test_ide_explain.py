@@ -5,10 +5,10 @@ from dataclasses import replace
 import facts
 import pytest
 
+from polylsp.cli.explain import domain_words, explain_object, explain_parts
+from polylsp.cli.model import model_lines, model_object
 from polylsp.ide.hover import Bullets, Code, Table
 from polylsp.ide.lookup import loop_on_line
-from polylsp.ide.loop_explanation import domain_words, explain_object, explain_parts
-from polylsp.ide.nest_model import model_lines, model_object
 from polylsp.ide.terminal import part_lines, plain_text
 from polylsp.model.facts import NestModel, NestRelations
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from polylsp.core.text import Source
-from polylsp.ide.suppression import EVERYTHING, is_suppressed, suppressed, suppressing
+from polylsp.ide.diagnostics import EVERYTHING, is_suppressed, suppressed, suppressing
 from polylsp.model.action import applied
 
 

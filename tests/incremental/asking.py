@@ -13,7 +13,7 @@ import pytest
 
 from polylsp.core.query import Query, recording
 from polylsp.core.settings import Settings
-from polylsp.engine import decisions, prepared, queries, shared_facts
+from polylsp.engine import decisions, prepared, queries
 from polylsp.engine.queries import analyse, edit
 from polylsp.ir.verdict import word
 from polylsp.model import action
@@ -85,4 +85,4 @@ def begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "decided", anew)
     for name in ("_states", "_models"):
         monkeypatch.setattr(prepared, name, OrderedDict())
-    monkeypatch.setattr(shared_facts, "_shapes", OrderedDict())
+    monkeypatch.setattr(decisions, "_shapes", OrderedDict())

@@ -8,7 +8,7 @@ import pytest
 from asking import Edited, begin_anew
 
 from polylsp.engine import c_files, decisions
-from polylsp.frontends.c.function_tokens import expand
+from polylsp.frontends.c.environment import expand
 
 Edit = Callable[[str], Edited]
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from polylsp.core.settings import Settings
-from polylsp.engine import queries, shared_facts
+from polylsp.engine import decisions, queries
 from polylsp.ir.program import Constant, Integer, Site
 from polylsp.model.facts import FunctionFacts
 
@@ -48,7 +48,7 @@ def test_a_number_that_facts_rest_on_is_not_shared(
     together = facts_of(text)
     alone: list[FunctionFacts] = []
     for k, body in enumerate(texts):
-        shared_facts._shapes.clear()
+        decisions._shapes.clear()
         alone += facts_of(f"void g{k}(int n, double *x) {{ {body} }}\n")
     assert together == alone
     assert len({repr(replace(each, name="")) for each in together}) > 1
@@ -82,17 +82,17 @@ def test_a_constant_notes_every_use_of_its_value() -> None:
     )
     for use in uses:
         read: set[int] = set()
-        use(shared_facts._ObservedConstant(1, number, site, 5, read))  # pyright: ignore[reportPrivateUsage]
+        use(decisions._ObservedConstant(1, number, site, 5, read))  # pyright: ignore[reportPrivateUsage]
         assert read == {5}
 
 
 def test_shapes_are_forgotten(counted: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_facts, "_SHAPES", 2)
+    monkeypatch.setattr(decisions, "_SHAPES", 2)
     bodies = ("x[i] = 1.5;", "x[i] += 1.5;", "x[i] = x[i] * 1.5;", "x[i] = 1.5 - x[i];")
     text = "".join(
         f"void f{k}(int n, double *x) {{ for (int i = 0; i < n; i++) {body} }}\n"
         for k, body in enumerate(bodies)
     )
     facts_of(text)
-    assert isinstance(shared_facts._shapes, OrderedDict)
-    assert len(shared_facts._shapes) == 2
+    assert isinstance(decisions._shapes, OrderedDict)
+    assert len(decisions._shapes) == 2

@@ -21,13 +21,12 @@ SMALL = 80
 
 LOOKED_UP = {
     # Entry points, which nothing imports by name.
-    "polylsp.__main__", "polylsp.cli.batch",
+    "polylsp.__main__",
     "polylsp.server.kernel_compiler",
     # Loaded alone, before or without what its importer needs.
-    "polylsp.launch", "polylsp.server.features.on_demand",
-    "polylsp.measuring.measuring_process",
+    "polylsp.launch", "polylsp.measuring.measuring_process",
     # One command, target or request each.
-    "polylsp.cli.completion", "polylsp.cli.explain", "polylsp.cli.measure", "polylsp.cli.model",
+    "polylsp.cli.completion", "polylsp.cli.measure",
     "polylsp.cli.serve", "polylsp.targets.directives.openmp_target",
     "polylsp.server.parent_watch",
 }  # fmt: skip
@@ -132,8 +131,9 @@ def test_few_texts_are_made_for_isl_to_parse() -> None:
     assert list(texts_for_isl(ast.parse('isl.Set(f"{{ [i] : i < {n} }}")'))) == [1]
 
 
-PASSED = {"openmp": 64, "cuda": 104}
-"""Modules that a request passes, from the action to its edit: fewer is better."""
+PASSED = {"openmp": 61, "cuda": 99, "": 79}
+"""Modules that a request passes, from the action to its edit, and a keystroke to its diagnostics: fewer is
+better."""
 
 REQUEST = """
 import json, sys
@@ -156,6 +156,18 @@ def enter(frame, event, argument):
     if event == "call":
         passed.add(frame.f_globals["__name__"])
 
+if not sys.argv[1]:
+    from polylsp.core.text import Source
+    from polylsp.ide.diagnostics import diagnostics
+
+    diagnostics(Source(text), report, Settings())
+    text = text.replace("+=", "-=", 1)
+    sys.setprofile(enter)
+    diagnostics(Source(text), analyse("a.c", text, Settings(), schedules=False), Settings())
+    sys.setprofile(None)
+    print(json.dumps([sorted(passed), sorted(sys.modules)]))
+    sys.exit()
+
 # The first request loads modules, which is no part of what one passes.
 for placed in report.functions:
     ask = Ask(sys.argv[1], placed.answer.facts.name, placed.start, 1)
@@ -167,14 +179,25 @@ print(json.dumps([sorted(passed), sorted(sys.modules)]))
 """
 
 
-@pytest.mark.parametrize("action", PASSED)
-def test_a_request_passes_few_modules_and_loads_no_other_backend(action: str) -> None:
+def modules_passed(action: str) -> tuple[set[str], set[str]]:
+    """Modules of ours that a request passes, and those that are loaded then."""
     command = [sys.executable, "-c", REQUEST, action]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     passed, loaded = (
         {each for each in names if each.startswith("polylsp.")} for names in json.loads(done.stdout)
     )
     assert len(passed) <= PASSED[action], sorted(passed)
+    return passed, loaded
+
+
+def test_a_keystroke_passes_few_modules() -> None:
+    passed, _ = modules_passed("")
+    assert {"polylsp.engine.queries", "polylsp.ide.diagnostics"} <= passed
+
+
+@pytest.mark.parametrize("action", ["openmp", "cuda"])
+def test_a_request_passes_few_modules_and_loads_no_other_backend(action: str) -> None:
+    _, loaded = modules_passed(action)
     assert f"polylsp.targets.{'directives.openmp' if action == 'openmp' else 'gpu.cuda'}" in loaded
     others = ("polylsp.targets.numba", "polylsp.targets.directives.openacc", "polylsp.transforms.tile")
     kernels = ("polylsp.targets.gpu.cuda", "polylsp.targets.gpu.kernels") if action == "openmp" else ()

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from polylsp.measuring.nvrtc import ARCHITECTURES, compiled, compiler_word, is_installed, resources
 from polylsp.model.kernel_report import Compiled, DeviceCode, NotCompiled, Resources, occupancy
+from polylsp.server.kernel_compiler import ARCHITECTURES, compiled, compiler_word, is_installed, resources
 
 SHIFT = """\
 __global__ void __launch_bounds__(64) shift_2_kernel0(int n, double *__restrict__ a)

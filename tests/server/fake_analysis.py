@@ -33,9 +33,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from polylsp.core.processes import Stop
+from polylsp.core.query import digest
 from polylsp.core.settings import Settings
 from polylsp.core.text import Span
-from polylsp.engine.prepared import SILENT, Stream, digest, urgent_first
+from polylsp.engine.prepared import SILENT, Stream, urgent_first
 from polylsp.ir.program import Rejection, Site
 from polylsp.ir.verdict import AccessPoint, Dependence, Parallel, Sequential, Unknown, Verdict, Witness
 from polylsp.model.action import Answer, Ask, Declined, Edited, Replacement

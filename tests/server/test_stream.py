@@ -8,7 +8,7 @@ import tracemalloc
 
 import pytest
 
-from polylsp.server.message_stream import Lost, Stream
+from polylsp.server.protocol import Lost, Stream
 
 ONE, TWO = b'{"one":1}', b'{"two":"\xc3\xa9"}'
 

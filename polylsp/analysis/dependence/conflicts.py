@@ -16,14 +16,8 @@ import islpy as isl
 
 from polylsp.ir.program import constant_extents
 from polylsp.ir.verdict import DependenceKind
-from polylsp.poly.repairs import coalesced
+from polylsp.poly.budget import coalesced
 from polylsp.poly.scop import Access, FromEnd, Memory, Scop, ScopStatement, satisfiable
-
-# --------------------------------------------------------------------------------------------------
-# Memory-based dependences: pairs of accesses to the same element, at least one a write, and the
-# loops that carry them.
-# --------------------------------------------------------------------------------------------------
-
 
 # Where there are more pairs of accesses than these, one query for all of them at once comes first.
 _FEW = 400
@@ -341,12 +335,6 @@ class Conflicts:
             k = len(known) - 1
             known.append(known[k].equate(isl.dim_type.in_, k, isl.dim_type.out, k))
         return known[depth]
-
-    def order(self, pairs: isl.Map, source: Access, sink: Access, ordinal: int) -> isl.Map:
-        """Of `pairs`, those in one iteration of the loops around loop `ordinal`, the first in an
-        earlier iteration of that loop than the second."""
-        depth = self.statement(source).loops.index(ordinal)
-        return earlier(same_iteration(pairs, depth), depth, self.scop.loops[ordinal].direction)
 
 
 def _of_loop(access: Access, depth: int) -> isl.Map:

@@ -15,8 +15,7 @@ from polylsp.analysis.dependence.conflicts import Conflict, Conflicts, before, s
 from polylsp.analysis.dependence.privatisation import is_copied
 from polylsp.ir.verdict import Parallel, Verdict
 from polylsp.model.facts import Band, Transform
-from polylsp.poly.budget import costly
-from polylsp.poly.repairs import coalesced
+from polylsp.poly.budget import coalesced, costly
 from polylsp.poly.scop import Access, Memory, Scop, ScopStatement, components
 
 # --------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from polylsp.analysis.scop.delinearisation import consistent
 from polylsp.ir.program import Array, Rejection
 from polylsp.ir.spelling import spell
 from polylsp.ir.verdict import AccessPoint, Dependence, Witness
-from polylsp.poly.repairs import coalesced
+from polylsp.poly.budget import coalesced
 from polylsp.poly.scop import Access, Memory, ScopStatement
 
 

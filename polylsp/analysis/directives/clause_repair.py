@@ -55,7 +55,7 @@ from polylsp.ir.program import (
 )
 from polylsp.ir.spelling import spell_place
 from polylsp.ir.verdict import AccessPoint, ReductionOperator
-from polylsp.poly.scop import Memory
+from polylsp.poly.scop import Memory, without_name
 
 # --------------------------------------------------------------------------------------------------
 # The one clause that makes a directive right, where there is one.
@@ -146,11 +146,7 @@ def _setting(conflicts: Conflicts, ordinal: int, variable: Variable) -> list[isl
 
 def _outer(domain: isl.Set, depth: int) -> isl.Set:
     """The values of the first iterators."""
-    return _unnamed(domain.project_out(isl.dim_type.set, depth, domain.dim(isl.dim_type.set) - depth))
-
-
-def _unnamed(domain: isl.Set) -> isl.Set:
-    return domain.reset_tuple_id() if domain.has_tuple_id() else domain
+    return without_name(domain.project_out(isl.dim_type.set, depth, domain.dim(isl.dim_type.set) - depth))
 
 
 def summing(operator: ReductionOperator, variable: Variable, out_of: str = "") -> Mend:

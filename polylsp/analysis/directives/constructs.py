@@ -37,12 +37,6 @@ from polylsp.ir.effects import loops_in, walk
 from polylsp.ir.induction import additive
 from polylsp.ir.program import Assign, Block, Constant, Declare, Function, If, Loop, Site, Statement, within
 
-# --------------------------------------------------------------------------------------------------
-# Iterations that wait for earlier ones: `ordered(n)`, `depend(sink: i - 1, j)` and `depend(source)`
-# (OpenMP 5.2, 15.9.7).
-# --------------------------------------------------------------------------------------------------
-
-
 _IN, _OUT = isl.dim_type.in_, isl.dim_type.out
 _SINK = re.compile(r"sink : (.+)")
 _SUBSCRIPT = re.compile(r"(\w+)(?: ([-+]) (\d{1,9}))?")

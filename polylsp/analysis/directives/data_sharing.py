@@ -140,11 +140,11 @@ class TaskData:
         value."""
         for statement in always_run(Block(statements), inner_loops=True):
             if isinstance(statement, Assign) and self.is_shared(statement.target):
-                yield _point(statement.target, "write")
+                yield point_of(statement.target, "write")
             for variable, point in called_accesses(statement, self.directed):
                 if self.is_shared(Place(variable, (), variable.type, point.site)):
                     yield point
-            yield from (_point(r.place, "read") for r in reads_of(statement) if self.is_shared(r.place))
+            yield from (point_of(r.place, "read") for r in reads_of(statement) if self.is_shared(r.place))
 
     def is_shared(self, place: Place) -> bool:
         """True if a place is the same one in all of the tasks and in their creators, and named so that it is
@@ -204,7 +204,8 @@ class TaskData:
         return effects(self.directed.function.body).scalars
 
 
-def _point(place: Place, kind: str) -> AccessPoint:
+def point_of(place: Place, kind: str) -> AccessPoint:
+    """An access to a place, as findings name it."""
     name = place.variable.source_name
     return AccessPoint(name, spell_place(place), "write" if kind == "write" else "read", place.site)
 

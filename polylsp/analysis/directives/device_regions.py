@@ -51,12 +51,6 @@ from polylsp.ir.program import (
 )
 from polylsp.poly.scop import Access, Memory
 
-# --------------------------------------------------------------------------------------------------
-# Device regions, with the data clauses that move data there and back (OpenMP 5.2, 5.8; OpenACC 3.3,
-# 2.7), where all accesses in them are modelled.
-# --------------------------------------------------------------------------------------------------
-
-
 _COMPUTES = {"parallel", "kernels", "serial"}
 _MANAGING = {
     ("target", "enter"), ("target", "exit"), ("target", "update"), ("declare", "target"),

@@ -34,11 +34,6 @@ from polylsp.ir.program import (
 from polylsp.ir.verdict import AccessPoint
 from polylsp.poly.scop import ScopStatement, first, iterations
 
-# --------------------------------------------------------------------------------------------------
-# Canonical form of loop headers, as directives require it (OpenMP 5.2, 4.4.1; OpenACC 3.3, 2.9):
-# `for (i = first; i < last; i += step)`, with one counter that is changed nowhere else.
-# --------------------------------------------------------------------------------------------------
-
 
 def misfits(body: Block) -> dict[int, str]:
     """For each loop (ordinal) why a directive cannot stand before it, as half a sentence that follows

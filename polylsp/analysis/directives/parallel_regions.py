@@ -14,6 +14,7 @@ from typing import Literal
 from polylsp.analysis.directives.constructs import Construct, Directed, is_restrained
 from polylsp.analysis.directives.races import DataSharing, copied_by, listed, reduced
 from polylsp.analysis.directives.thread_order import busy_waits, keeps_no_order, waits_for_memory
+from polylsp.analysis.scop.obstacles import flat
 from polylsp.ir.directive import AnyDirective, Directive, OtherClause, UnknownDirective
 from polylsp.ir.effects import effects, expressions, walk
 from polylsp.ir.program import (
@@ -40,12 +41,6 @@ from polylsp.ir.program import (
     subscripts,
     within,
 )
-
-# --------------------------------------------------------------------------------------------------
-# Parallel regions: the code in them that every thread runs, and the thread-private variables
-# (OpenMP 5.2, 10.1).
-# --------------------------------------------------------------------------------------------------
-
 
 _SIGNALLING = {"cancel", "cancellation", "ordered", "depobj", "interop", "scan"}
 _AROUND_TASKS = {
@@ -344,11 +339,6 @@ class Part:
     directive: Directive | None = None
     loop: Loop | None = None
 
-    @property
-    def goes_on(self) -> bool:
-        """True if threads do not wait for each other at its end."""
-        return self.directive is not None and _has_nowait(self.directive)
-
 
 Phase = tuple[Part, ...]
 
@@ -475,12 +465,3 @@ def _sections(region: ParallelRegion, directive: Directive, body: list[Simple]) 
 
 def _has_nowait(directive: Directive) -> bool:
     return any(isinstance(c, OtherClause) and c.name == "nowait" for c in directive.clauses)
-
-
-def flat(statements: tuple[Statement, ...]) -> Iterator[Simple]:
-    """Statements without the blocks around them."""
-    for each in statements:
-        if isinstance(each, Block):
-            yield from flat(each.statements)
-        else:
-            yield each

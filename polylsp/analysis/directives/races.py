@@ -23,12 +23,6 @@ from polylsp.ir.effects import nodes, walk
 from polylsp.ir.program import Call, Function, Loop, Site, Variable, within
 from polylsp.poly.scop import Access, Memory, ScopStatement
 
-# --------------------------------------------------------------------------------------------------
-# Data-sharing attributes: private copies of the threads of a construct (OpenMP 5.2, 5.1; OpenACC
-# 3.3, 2.6.1).
-# --------------------------------------------------------------------------------------------------
-
-
 _COPYING = ("private", "firstprivate", "lastprivate", "linear")
 
 

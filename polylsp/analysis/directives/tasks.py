@@ -30,7 +30,7 @@ from polylsp.analysis.directives.parallel_regions import (
 )
 from polylsp.analysis.directives.races import DataSharing, most_telling, nearer, proven_races
 from polylsp.analysis.directives.thread_order import keeps_no_order
-from polylsp.analysis.directives.unordered import ModelOf, array_meeting
+from polylsp.analysis.directives.unordered import ModelOf, array_meeting, kind_of
 from polylsp.analysis.scop.regions import Nest
 from polylsp.ir.directive import (
     AnyDirective,
@@ -67,12 +67,7 @@ from polylsp.ir.program import (
     subscripts,
     within,
 )
-from polylsp.ir.verdict import AccessPoint, Dependence, DependenceKind, Witness
-
-# --------------------------------------------------------------------------------------------------
-# Tasks created by the iterations of a loop: only directives order them (OpenMP 5.2, 12.5 and 12.6).
-# --------------------------------------------------------------------------------------------------
-
+from polylsp.ir.verdict import Dependence, Witness
 
 _TASKS = {("task",), ("taskloop",)}
 _AROUND = {"single", "master", "masked", "for", "taskgroup", "critical"}
@@ -428,15 +423,9 @@ def _meeting(data: TaskData, first: Part, second: Part) -> Witness | None:
             continue
         before, after = (_exclusions(data.directed, end.site) for end in (source, sink))
         if before.isdisjoint(after):
-            return Witness(Dependence(_kind(source, sink), source, sink, 0, None, (), True), (), (), ())
+            return Witness(Dependence(kind_of(source, sink), source, sink, 0, None, (), True), (), (), ())
     return None
 
 
 def _exclusions(directed: Directed, site: Site) -> frozenset[tuple[str, str]]:
     return frozenset((d.words[0], d.argument) for d in directed.holding(site) if d.words[0] in _EXCLUSIVE)
-
-
-def _kind(source: AccessPoint, sink: AccessPoint) -> DependenceKind:
-    if source.kind == "read":
-        return "anti"
-    return "flow" if sink.kind == "read" else "output"

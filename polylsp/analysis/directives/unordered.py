@@ -14,6 +14,7 @@ import islpy as isl
 from polylsp.analysis.dependence.conflicts import Conflict, Conflicts, same_iteration
 from polylsp.analysis.dependence.witness import meeting
 from polylsp.analysis.directives.callee_state import called_accesses
+from polylsp.analysis.directives.data_sharing import point_of
 from polylsp.analysis.directives.loop_forms import numbered_alike, numbered_first
 from polylsp.analysis.directives.parallel_regions import ParallelRegion, Part, Uniformity, phases, rounds
 from polylsp.analysis.directives.races import DataSharing, happens_always, listed, reduced
@@ -30,15 +31,8 @@ from polylsp.ir.directive import Directive, Schedule, Unordered, UnorderedKind
 from polylsp.ir.effects import effects, walk
 from polylsp.ir.must_execute import always_run, reads_of
 from polylsp.ir.program import Assign, Block, Constant, Index, Loop, Place, Site, Statement, Variable, within
-from polylsp.ir.spelling import spell_place
 from polylsp.ir.verdict import AccessPoint, Dependence, DependenceKind, Witness
 from polylsp.poly.scop import Access, ScopStatement
-
-# --------------------------------------------------------------------------------------------------
-# Unordered accesses to elements of arrays by two parts of a parallel region in two threads, one of
-# them writing.
-# --------------------------------------------------------------------------------------------------
-
 
 ModelOf = Callable[[int], tuple[Nest, Conflicts] | None]
 
@@ -297,11 +291,12 @@ def _scalar_meeting(uniformity: Uniformity, first: Part, second: Part) -> Witnes
                 continue
             before, after = (region.sharing.construct.exclusions(end.site) for end in (source, sink))
             if before.isdisjoint(after):
-                return Witness(Dependence(_kind(source, sink), source, sink, 0, None, (), True), (), (), ())
+                return Witness(Dependence(kind_of(source, sink), source, sink, 0, None, (), True), (), (), ())
     return None
 
 
-def _kind(source: AccessPoint, sink: AccessPoint) -> DependenceKind:
+def kind_of(source: AccessPoint, sink: AccessPoint) -> DependenceKind:
+    """Kind of the dependence between two accesses, one of which writes."""
     if source.kind == "read":
         return "anti"
     return "flow" if sink.kind == "read" else "output"
@@ -314,14 +309,14 @@ def _accesses(uniformity: Uniformity, part: Part) -> Iterator[AccessPoint]:
     for statement in always_run(Block(part.statements), inner_loops=True):
         if isinstance(statement, Assign):
             yield from (
-                (_point(statement.target, "write"),) if _is_shared(uniformity, statement.target) else ()
+                (point_of(statement.target, "write"),) if _is_shared(uniformity, statement.target) else ()
             )
         for variable, access in called_accesses(statement, uniformity.region.directed):
             if _is_shared(uniformity, Place(variable, (), variable.type, access.site)):
                 yield access
         for read in reads_of(statement):
             if _is_shared(uniformity, read.place):
-                yield _point(read.place, "read")
+                yield point_of(read.place, "read")
 
 
 def _combined(region: ParallelRegion, part: Part) -> Iterator[AccessPoint]:
@@ -332,7 +327,7 @@ def _combined(region: ParallelRegion, part: Part) -> Iterator[AccessPoint]:
         if isinstance(statement, Assign) and not statement.target.steps:
             target = statement.target
             if target.variable.source_name in names and target.variable not in region.own_variables:
-                yield _point(target, "write")
+                yield point_of(target, "write")
 
 
 def _is_shared(uniformity: Uniformity, place: Place) -> bool:
@@ -352,8 +347,3 @@ def _is_harmless(uniformity: Uniformity, part: Part, access: AccessPoint, other:
     same = [s for s in assigned if s.operator is None and uniformity.is_uniform(s.value, memory=True)]
     combined = other.kind == "write" and not uniformity.region.is_plain(other.site)
     return bool(same) and not combined
-
-
-def _point(place: Place, kind: str) -> AccessPoint:
-    name = place.variable.source_name
-    return AccessPoint(name, spell_place(place), "write" if kind == "write" else "read", place.site)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 import islpy as isl
 
-from polylsp.analysis.scop.delinearisation import consistent, iterator_names
+from polylsp.analysis.scop.delinearisation import consistent
 from polylsp.analysis.scop.objects import Key, Plan, grouped, is_of_function, key_of, may_overlap, plan_of
-from polylsp.analysis.scop.raw_accesses import RawAccess, RawStatement, Region
+from polylsp.analysis.scop.paths import RawAccess, RawStatement, Region
 from polylsp.analysis.scop.symbolic_value import (
     AllOf,
     AnyOf,
@@ -57,7 +57,7 @@ def from_end(
 ) -> Callable[[], FromEnd | None] | None:
     """Finds the parameter values at which a subscript of an access counts from the end; nothing where none
     may, or where it does whenever the access happens."""
-    names = frozenset(iterator_names(raw))
+    names = frozenset(raw.dimensions)
     found = [each for each in map(_index, access.path.subscripts) if each is not None]
     indices = [each for each in found if is_affine(each, names)]
     if not indices or access.region is not None:
@@ -91,7 +91,7 @@ def _index(subscript: Poly | Opaque) -> Poly | None:
 def _negative(raw: RawStatement, index: Poly, where: isl.Set, parameters: Parameters) -> isl.Set | None:
     """The parameter values at which a subscript is negative for some iterations; `None` where that is never
     or always so."""
-    below = set_of(iterator_names(raw), Compare(">=", -index - 1), parameters)
+    below = set_of(raw.dimensions, Compare(">=", -index - 1), parameters)
     values = where.intersect(below.set_tuple_name(where.get_tuple_name())).params()
     return None if values.is_empty() or where.params().is_subset(values) else values
 
@@ -122,7 +122,7 @@ def _outside(
 ) -> Callable[[bool], isl.Set] | None:
     """Function from a flag to the instances, or elements for a call, at which an access leaves the declared
     dimensions; the outermost one of a parameter is only a hint, and counts on request."""
-    names = iterator_names(raw)
+    names = raw.dimensions
     subscripts: list[Poly | Opaque] = list(access.path.subscripts)
     if access.region is not None:
         # What a call adds to the subscripts is in the relation alone.
@@ -154,7 +154,7 @@ def _row(statement: RawStatement, access: RawAccess) -> tuple[tuple[object, ...]
         return (), frozenset()
     leading = access.path.steps[: max(access.path.followed)]
     indices = [s.index for s in leading if isinstance(s, At)]
-    names = frozenset(iterator_names(statement))
+    names = frozenset(statement.dimensions)
     rank = 0 if access.region is None else access.region.elements.dim(isl.dim_type.out)
     if len(indices) > len(access.path.subscripts) - rank:
         # The called function chooses the pointer.
@@ -217,7 +217,7 @@ def _chosen_by(
     """The elements of index arrays that subscripts of an access are computed of; none where a call adds to
     these."""
     found: list[IndexElement] = []
-    names = frozenset(iterator_names(raw))
+    names = frozenset(raw.dimensions)
     at = plan.memory.scoped
     for subscript, layout in zip(access.path.subscripts, plan.layouts, strict=True):
         entry = subscript.entry if isinstance(subscript, Opaque) and access.region is None else None
@@ -237,7 +237,7 @@ def _chosen_by(
 
 def _value_map(name: str, raw: RawStatement, value: Poly, parameters: Parameters) -> isl.Map:
     """`{ S[i] -> [value] }`."""
-    names = iterator_names(raw)
+    names = raw.dimensions
     notation = Notation(frozenset(names))
     formula = notation.equals("o", value)
     return isl.Map(f"{header(notation, parameters)}{{ {name}[{', '.join(names)}] -> [o] : {formula} }}")
@@ -254,7 +254,7 @@ def _far_apart(factor: Poly, parameters: Parameters) -> isl.Map:
 
 
 def _subscripts(raw: RawStatement, access: RawAccess, plan: Plan) -> tuple[list[Poly | None], bool, bool]:
-    names = iterator_names(raw)
+    names = raw.dimensions
     result: list[Poly | None] = [Poly.atom(Symbol(n)) for n in names[: plan.memory.scoped]]
     exact, indirect = True, False
     for number, layout in enumerate(plan.layouts):
@@ -271,7 +271,7 @@ def _subscripts(raw: RawStatement, access: RawAccess, plan: Plan) -> tuple[list[
 def _relation(
     name: str, raw: RawStatement, memory: Memory, subscripts: list[Poly | None], parameters: Parameters
 ) -> isl.Map:
-    names = iterator_names(raw)
+    names = raw.dimensions
     notation = Notation(frozenset(names))
     formulas = [notation.equals(f"o{k}", s) for k, s in enumerate(subscripts) if s is not None]
     elements = ", ".join(f"o{k}" for k in range(len(subscripts)))
@@ -287,7 +287,7 @@ def _spread(
 ) -> tuple[isl.Map, bool]:
     """Footprint of a call: the elements of its region, counted from the target of its argument. The loops
     around rest on the assumption that it stays within a row, where it may not."""
-    region, names = access.region, iterator_names(raw)
+    region, names = access.region, raw.dimensions
     assert region is not None
     notation = Notation(frozenset(names))
     rank = region.elements.dim(isl.dim_type.out)
@@ -464,7 +464,7 @@ def to_scop(
         if id(raw.domain) not in limited:
             limited[id(raw.domain)] = raw.domain.intersect_params(limits)
         domain = limited[id(raw.domain)].set_tuple_name(name)
-        for k, iterator in enumerate(iterator_names(raw)):
+        for k, iterator in enumerate(raw.dimensions):
             domain = domain.set_dim_name(isl.dim_type.set, k, iterator)
         loops = tuple(f.loop.ordinal for f in raw.frames)
         statements.append(ScopStatement(name, domain, loops, raw.position, raw.guards, raw.site))

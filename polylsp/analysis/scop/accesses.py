@@ -17,12 +17,13 @@ from polylsp.analysis.scop.call_effects import allocates, call_accesses
 from polylsp.analysis.scop.evaluation import condition_of, declared_extents, value_of
 from polylsp.analysis.scop.paths import (
     Path,
+    RawAccess,
+    Region,
     address_read,
     object_to_pointer_seen,
     reached_by_address,
     resolve,
 )
-from polylsp.analysis.scop.raw_accesses import RawAccess, Region
 from polylsp.analysis.scop.summaries import Calls
 from polylsp.analysis.scop.symbolic_value import ZERO, Compare, NotAffineError, condition_cases
 from polylsp.analysis.scop.walk_scope import Scope, may_touch
@@ -51,11 +52,6 @@ from polylsp.ir.program import (
 )
 from polylsp.ir.spelling import spell_place
 from polylsp.ir.verdict import Assumption, ReductionOperator
-
-# --------------------------------------------------------------------------------------------------
-# Accesses of expressions and of assignments' targets: the reads and writes of a statement.
-# --------------------------------------------------------------------------------------------------
-
 
 _NAMED = re.compile(r"`(\w+)")
 """Names in a sentence."""

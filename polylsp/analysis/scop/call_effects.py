@@ -9,7 +9,10 @@ import islpy as isl
 
 from polylsp.analysis.scop.evaluation import declared_extents, value_of
 from polylsp.analysis.scop.paths import (
+    CallRegion,
     Path,
+    RawAccess,
+    Region,
     beyond_object,
     is_scalar_storage,
     object_to_pointer_seen,
@@ -18,7 +21,6 @@ from polylsp.analysis.scop.paths import (
     resolve_pointer,
     sets_pointers,
 )
-from polylsp.analysis.scop.raw_accesses import CallRegion, RawAccess, Region
 from polylsp.analysis.scop.summaries import Calls, Summary, SummaryAccess
 from polylsp.analysis.scop.symbolic_value import ZERO, Poly
 from polylsp.analysis.scop.walk_scope import Scope, unknown_value
@@ -407,7 +409,7 @@ def _start(call: Call, access: SummaryAccess, scope: Scope) -> PointerValue | Op
         variable = scope.calls.as_named_here(access.variable, scope.effects.variables)
         if isinstance(variable.type, Pointer):
             # A function with a summary sets no such pointer, so that it has the value that it has here.
-            return pointer_in(variable, call.site, scope)
+            return pointer_in(variable, scope)
         return PointerValue(Base(variable.name, variable), ())
     pointer = _pointer(call, access)
     if access.way and pointer is call.arguments[access.parameter]:

@@ -16,7 +16,7 @@ from math import gcd, prod
 
 import islpy as isl
 
-from polylsp.analysis.scop.raw_accesses import RawAccess, RawStatement
+from polylsp.analysis.scop.paths import RawAccess, RawStatement
 from polylsp.analysis.scop.symbolic_value import (
     ONE,
     Atom,
@@ -30,14 +30,6 @@ from polylsp.analysis.scop.symbolic_value import (
 from polylsp.analysis.scop.walk_scope import set_of
 from polylsp.analysis.scop.walk_state import Parameters, pretty
 from polylsp.ir.verdict import Assumption
-
-# --------------------------------------------------------------------------------------------------
-# Linear subscripts to the dimensions that they stand for: `a[i*m + j]` is `a[i][j]` with rows of m,
-# as long as j stays within the row.
-#
-# The strides are read off the coefficients of the iterators (Grosser, Ramanujam, Pouchet,
-# Sadayappan, Pop: Optimistic Delinearization of Parametrically Sized Arrays, ICS 2015, section 4).
-# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -74,7 +66,7 @@ def layout_of(subscripts: Iterable[tuple[Poly, frozenset[str]]]) -> Layout | Non
                 scales[primitive] = gcd(scales.get(primitive, 0), size)
                 of_rows |= {primitive} if has_columns else set()
     scales = {p: size for p, size in scales.items() if not _is_diagonal(p, of_rows)}
-    strides = sorted((p * s for p, s in scales.items()), key=lambda p: -_degree(p))
+    strides = sorted((p * s for p, s in scales.items()), key=lambda p: -p.degree)
     strides.append(ONE)
     if any(_exact(a, b) is None for a, b in pairwise(strides)):
         return None
@@ -156,10 +148,6 @@ def _content(value: Poly) -> int:
     return gcd(*(c for _, c in value.terms))
 
 
-def _degree(value: Poly) -> int:
-    return max((len(m) for m, _ in value.terms), default=0)
-
-
 def _varies_in(monomial: Monomial, iterators: frozenset[str]) -> bool:
     return any(_varies(a, iterators) for a in monomial)
 
@@ -191,7 +179,7 @@ def rows_meet(
     """True if accesses in a loop (at `depth`) differ in the subscripts before `dimension`, so that the
     subscripts from there on must stay within their row."""
     outer = {parts[id(a), number][:dimension] for _, a in here}
-    inner = {name for s, _ in here for name in iterator_names(s)[depth:]}
+    inner = {name for s, _ in here for name in s.dimensions[depth:]}
     return len(outer) > 1 or any(not p.symbols.isdisjoint(inner) for o in outer for p in o)
 
 
@@ -200,7 +188,7 @@ def best_split(
 ) -> tuple[tuple[Poly, ...], list[Needed]] | None:
     """The way to write a subscript that takes the fewest assumptions to stay within the rows."""
     best: tuple[tuple[Poly, ...], list[Needed]] | None = None
-    for parts in splits(subscript, layout, frozenset(iterator_names(statement))):
+    for parts in splits(subscript, layout, frozenset(statement.dimensions)):
         needed = _needed(statement, parts, layout, parameters)
         if needed is not None and (best is None or len(needed) < len(best[1])):
             best = (parts, needed)
@@ -213,7 +201,7 @@ def _needed(
     statement: RawStatement, parts: tuple[Poly, ...], layout: Layout, parameters: Parameters
 ) -> list[Needed] | None:
     """Assumptions that keep the inner subscripts within their dimensions; `None` if no assumption does."""
-    names = iterator_names(statement)
+    names = statement.dimensions
     if not all(is_affine(p, frozenset(names)) for p in parts):
         return None
     needed: list[Needed] = []
@@ -248,7 +236,7 @@ def _spread_out(statement: RawStatement, part: Poly) -> isl.Set:
     must be possible at some of them."""
     domain = statement.domain
     result = domain.params()
-    for k, name in enumerate(iterator_names(statement)):
+    for k, name in enumerate(statement.dimensions):
         if name in part.symbols:
             pairs = isl.Map.from_domain_and_range(domain, domain)
             result = result.intersect(pairs.order_lt(isl.dim_type.in_, k, isl.dim_type.out, k).params())
@@ -267,11 +255,6 @@ def _bounds(part: Poly, extent: Poly, parameters: Parameters) -> list[tuple[Comp
         (Compare(">=", extent - part - 1), Assumption("in-bounds", (inner, size), below)),
     ]
     return found[1:] if constant is not None and constant >= 0 else found
-
-
-def iterator_names(statement: RawStatement) -> tuple[str, ...]:
-    """The isl names of the iterators around a statement, outermost first."""
-    return tuple(f.dimension for f in statement.frames)
 
 
 def consistent(values: isl.Set, products: Mapping[str, tuple[str, ...]]) -> isl.Set | None:

@@ -56,11 +56,6 @@ from polylsp.ir.program import (
 from polylsp.ir.spelling import spell, spell_value
 from polylsp.ir.verdict import Assumption
 
-# --------------------------------------------------------------------------------------------------
-# Conversions between integer types that cannot hold every value: wrap-around, and assumptions that
-# values fit.
-# --------------------------------------------------------------------------------------------------
-
 
 def wrapped(value: Poly, expression: Expr, scope: Scope) -> Poly:
     """`value` as its type holds it: unsigned arithmetic is modulo a power of two. Values below

@@ -17,12 +17,10 @@ from polylsp.analysis.scop.delinearisation import (
     Layout,
     Needed,
     best_split,
-    iterator_names,
     layout_of,
     rows_meet,
 )
-from polylsp.analysis.scop.paths import path_text, same_layout
-from polylsp.analysis.scop.raw_accesses import RawAccess, RawStatement, Region
+from polylsp.analysis.scop.paths import RawAccess, RawStatement, Region, path_text, same_layout
 from polylsp.analysis.scop.symbolic_value import ZERO, AllOf, Compare, Poly, Symbol, is_affine
 from polylsp.analysis.scop.walk_scope import set_of
 from polylsp.analysis.scop.walk_state import At, Base, Member, Parameters, anything, readable
@@ -222,10 +220,10 @@ def _layout(
     """The layout of one subscript over all accesses of the memory `name`; their parts go to `parts`."""
     found = [(s, a.path.subscripts[number], a) for s, a in members]
     known = [(s, p, a) for s, p, a in found if isinstance(p, Poly)]
-    if all(is_affine(p, frozenset(iterator_names(s))) for s, p, _ in known):
+    if all(is_affine(p, frozenset(s.dimensions)) for s, p, _ in known):
         parts.update({(id(a), number): (p,) for _, p, a in known})
         return FLAT
-    layout = layout_of((p, frozenset(iterator_names(s))) for s, p, _ in known)
+    layout = layout_of((p, frozenset(s.dimensions)) for s, p, _ in known)
     if layout is None:
         return None
     chosen: list[tuple[RawStatement, list[Needed]]] = []

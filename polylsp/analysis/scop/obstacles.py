@@ -34,6 +34,7 @@ from polylsp.ir.program import (
     Pointer,
     Read,
     Rejection,
+    Simple,
     Site,
     Statement,
     Unsupported,
@@ -111,7 +112,7 @@ def leaves(block: Block) -> bool:
             return False
 
 
-def flat(statements: tuple[Statement, ...]) -> Iterator[Statement]:
+def flat(statements: tuple[Statement, ...]) -> Iterator[Simple]:
     """The statements of blocks inside of each other, in order."""
     for statement in statements:
         if isinstance(statement, Block):

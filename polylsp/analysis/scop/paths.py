@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import islpy as isl
 
 from polylsp.analysis.scop.symbolic_value import ZERO, Compare, Poly, choice
-from polylsp.analysis.scop.walk_scope import Scope, either_pointer, may_touch
-from polylsp.analysis.scop.walk_state import ANYWHERE, At, Base, Member, Opaque, PointerValue, Value
+from polylsp.analysis.scop.walk_scope import Detail, Frame, Scope, either_pointer, may_touch
+from polylsp.analysis.scop.walk_state import (
+    ANYWHERE,
+    At,
+    Base,
+    Environment,
+    Member,
+    Opaque,
+    PointerValue,
+    Value,
+)
 from polylsp.ir.effects import Effects, effects, element_of
 from polylsp.ir.program import (
     AddressOf,
@@ -19,6 +31,7 @@ from polylsp.ir.program import (
     Floating,
     Index,
     Integer,
+    Loop,
     OtherType,
     Place,
     Pointer,
@@ -30,8 +43,8 @@ from polylsp.ir.program import (
     Type,
     Variable,
 )
-from polylsp.ir.verdict import Assumption
-from polylsp.poly.scop import AddressRead, ByAddress
+from polylsp.ir.verdict import Assumption, ReductionOperator
+from polylsp.poly.scop import AddressRead, ByAddress, Guard, Reached
 
 ValueOf = Callable[[Expr, Scope], Value]
 _SCALARS = (Integer, Floating, Struct)
@@ -76,7 +89,7 @@ def resolve(place: Place, scope: Scope, value_of: ValueOf) -> Path | Opaque:
     of_type = place.variable.type
     pointer = None
     if place.steps and _is_pointer_like(place.variable):
-        pointer = pointer_in(place.variable, place.site, scope)
+        pointer = pointer_in(place.variable, scope)
         if isinstance(pointer, Opaque):
             return pointer
         steps = list(pointer.steps)
@@ -93,7 +106,7 @@ def resolve(place: Place, scope: Scope, value_of: ValueOf) -> Path | Opaque:
                 partial = number + 1 < len(place.steps) or (isinstance(step, Field) and step.partial)
                 break
             if not isinstance(of_type, Pointer) or _sets_unions(scope):
-                return _reinterpreted(place.site, place.variable, scope)
+                return _reinterpreted(place.site, place.variable)
             continue
         if isinstance(step, Field):
             steps.append(Member(step.name, of_type.name if isinstance(of_type, Struct) else ""))
@@ -101,11 +114,11 @@ def resolve(place: Place, scope: Scope, value_of: ValueOf) -> Path | Opaque:
             continue
         index = _element(step, scope, value_of)
         if isinstance(index, PointerValue):
-            return _reinterpreted(place.site, place.variable, scope)
+            return _reinterpreted(place.site, place.variable)
         is_variable = number > 0 and not steps
         if isinstance(of_type, Pointer) and (number > 0 or pointer is None):
             if sets_pointers(scope.effects):
-                return _reinterpreted(place.site, place.variable, scope)
+                return _reinterpreted(place.site, place.variable)
             loaded = True
             if is_variable:
                 pointer = _pointer_at(base, place.site, scope)
@@ -159,7 +172,7 @@ def resolve_pointer(expression: Expr, scope: Scope, value_of: ValueOf) -> Pointe
             taken = loops_around(scope) if path.taken is None else path.taken
             return PointerValue(path.base, steps, path.followed, taken, path.recast)
         case Read(place) if not place.steps:
-            return pointer_in(place.variable, place.site, scope)
+            return pointer_in(place.variable, scope)
         case Read(place):
             return _loaded(place, scope, value_of)
         case Binary("+" | "-" as operator, left, right) if isinstance(left.type, Pointer):
@@ -172,9 +185,9 @@ def resolve_pointer(expression: Expr, scope: Scope, value_of: ValueOf) -> Pointe
         case Select(_, then, otherwise):
             first, second = (resolve_pointer(each, scope, value_of) for each in (then, otherwise))
             either = either_pointer(None, "pointer", first, second, expression.site, scope)
-            return either if either is not None else _reinterpreted(expression.site, None, scope)
+            return either if either is not None else _reinterpreted(expression.site, None)
         case _:
-            return _reinterpreted(expression.site, None, scope)
+            return _reinterpreted(expression.site, None)
 
 
 def address_read(pointer: Variable, site: Site, scope: Scope) -> AddressRead | None:
@@ -208,7 +221,7 @@ def is_scalar_storage(base: Base) -> bool:
 def _pointer_at(base: Base, site: Site, scope: Scope) -> PointerValue | Opaque:
     """Target of a pointer variable that is read through its address."""
     object_to_pointer_seen(base, site, scope)
-    return pointer_in(base.variable, site, scope)
+    return pointer_in(base.variable, scope)
 
 
 def object_to_pointer_seen(base: Base, site: Site, scope: Scope) -> None:
@@ -275,7 +288,7 @@ def _leaves_row(base: Base, steps: list[At | Member], scope: Scope, value_of: Va
     return not (scope.never_negative(last) and scope.never_negative(extent - last - 1))
 
 
-def pointer_in(variable: Variable, site: Site, scope: Scope) -> PointerValue | Opaque:
+def pointer_in(variable: Variable, scope: Scope) -> PointerValue | Opaque:
     """Target of a pointer variable, or of an array parameter, at this point."""
     value = scope.environment.get(variable.name)
     if isinstance(value, (PointerValue, Opaque)):
@@ -359,7 +372,7 @@ def _loaded(place: Place, scope: Scope, value_of: ValueOf) -> PointerValue | Opa
     if isinstance(path, Opaque):
         return path
     if is_written(place, scope) or sets_pointers(scope.effects):
-        return _reinterpreted(place.site, place.variable, scope)
+        return _reinterpreted(place.site, place.variable)
     if not path.steps:
         return _pointer_at(path.base, place.site, scope)
     followed = path.followed | {len(path.steps)}
@@ -370,7 +383,7 @@ def _moved(pointer: Expr, offset: Expr, sign: int, scope: Scope, value_of: Value
     start = resolve_pointer(pointer, scope, value_of)
     by = value_of(offset, scope)
     if isinstance(start, Opaque) or isinstance(by, PointerValue):
-        return start if isinstance(start, Opaque) else _reinterpreted(pointer.site, None, scope)
+        return start if isinstance(start, Opaque) else _reinterpreted(pointer.site, None)
     moved = by * sign if isinstance(by, Poly) else by if sign > 0 else by.changed()
     last = _shifted(start.steps[-1], moved)
     return replace(start, steps=(*start.steps[:-1], last))
@@ -436,7 +449,99 @@ def beyond_object(site: Site, pointer: Variable | None) -> Opaque:
     return Opaque(ANYWHERE, Rejection("pointer-arithmetic", site, text, "access the other objects by name"))
 
 
-def _reinterpreted(site: Site, variable: Variable | None, scope: Scope) -> Opaque:
+def _reinterpreted(site: Site, variable: Variable | None) -> Opaque:
     name = f"`{variable.source_name}`" if variable is not None else "this pointer"
     text = f"where {name} points cannot be told"
     return Opaque(ANYWHERE, Rejection("pointer-arithmetic", site, text, "index the array directly"))
+
+
+# --------------------------------------------------------------------------------------------------
+# Raw accesses and statements of a region, as the walk finds them, before memory is given isl shape.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CallRegion:
+    """Elements that a call touches around the path of an argument: `{ [arguments] -> [x] }`, and the
+    arguments' values (`None` where unknown)."""
+
+    elements: isl.Map
+    arguments: tuple[Poly | None, ...]
+
+
+@dataclass
+class RawAccess:
+    """An access by path. `exact`: it surely happens at that path when its statement runs. The `region` of a
+    call is added to the last subscripts; `where`, if given, holds the iterations of the statement in which
+    the access may happen; `extents` are the sizes of the dimensions of its subscripts, where declared;
+    `reached` as in `Access`; `assumed`: the assumptions for reassociating its update; `neighbour`: a
+    bit-field beside the one that the text names, which is written with it; `bytewise`: it accesses
+    characters, whatever the type of the pointer; `called`: a called function makes it."""
+
+    path: Path
+    kind: Literal["read", "write"]
+    site: Site
+    type: Type
+    variable: Variable
+    text: str
+    exact: bool = True
+    update: ReductionOperator | None = None
+    region: CallRegion | None = None
+    where: isl.Set | None = None
+    extents: tuple[Poly | None, ...] = ()
+    reached: Reached = None
+    assumed: tuple[Assumption, ...] = ()
+    neighbour: bool = False
+    bytewise: bool = False
+    called: bool = False
+
+
+@dataclass
+class RawStatement:
+    """A statement with the loops around it and the iterations that reach it. `role` tells statements
+    of the source from tests of conditions and from points where two ways come together."""
+
+    frames: tuple[Frame, ...]
+    domain: isl.Set
+    guards: tuple[Guard, ...]
+    position: tuple[int, ...]
+    site: Site
+    accesses: list[RawAccess]
+    role: Literal["statement", "test", "join"] = "statement"
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """The isl names of the iterators around the statement, outermost first."""
+        return tuple(f.dimension for f in self.frames)
+
+
+@dataclass
+class LoopEntry:
+    """The state just before a loop, from which it can be walked again alone; `inherited` are assumptions of
+    loops around its nest, `epoch` is the one of its nest's parameters; not `trusted`: the nest changes
+    variables in ways that the walk does not follow, so that their values may be others. `detail` are the
+    limits of the walk of its nest."""
+
+    loop: Loop
+    environment: Environment
+    active: isl.Set
+    frames: tuple[Frame, ...]
+    epoch: int
+    detail: Detail
+    inherited: tuple[Assumption, ...] = ()
+    trusted: bool = True
+
+
+@dataclass
+class Region:
+    """The outcome of a walk. `declared` maps variables, and allocations, to the number of loops around their
+    scope; `lost_pointers`: something was accessed through a pointer that could not be followed;
+    `tainted`: why none of it can be decided; `address_reads`: uses of pointers to variables."""
+
+    statements: list[RawStatement] = field(default_factory=list)
+    frames: dict[int, Frame] = field(default_factory=dict)
+    entries: dict[int, LoopEntry] = field(default_factory=dict)
+    declared: dict[str, int] = field(default_factory=dict)
+    lost_pointers: bool = False
+    tainted: list[Rejection] = field(default_factory=list)
+    address_reads: list[AddressRead] = field(default_factory=list)

@@ -24,8 +24,7 @@ from polylsp.analysis.scop.obstacles import (
     obstacle,
     sequential_as_written,
 )
-from polylsp.analysis.scop.paths import sets_pointers
-from polylsp.analysis.scop.raw_accesses import LoopEntry
+from polylsp.analysis.scop.paths import LoopEntry, sets_pointers
 from polylsp.analysis.scop.reductions import usual_starts
 from polylsp.analysis.scop.summaries import Calls
 from polylsp.analysis.scop.symbolic_value import Poly
@@ -71,11 +70,6 @@ from polylsp.ir.program import (
 from polylsp.ir.verdict import Assumption, Sequential
 from polylsp.poly.budget import Budget, Exhausted, over_budget
 from polylsp.poly.scop import Addresses, Guard, Scop
-
-# --------------------------------------------------------------------------------------------------
-# A function cut into nests: maximal runs of statements under static control, each walked from the
-# state that the statements before it leave.
-# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,6 @@ from typing import Literal, Union
 
 import islpy as isl
 
-# --------------------------------------------------------------------------------------------------
-# Symbolic integers: the value of a scalar as a polynomial over symbols and a few quasi-affine atoms
-# (floor division, minimum, maximum, a choice), and conditions on them.
-#
-# A symbol is a loop iterator or a parameter (a value that is fixed while a nest runs). isl wants
-# affine expressions; the polynomial form keeps `i*n + j` whole until it is delinearised, and lets
-# equal values be recognised by comparing.
-# --------------------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True, slots=True)
 class Symbol:

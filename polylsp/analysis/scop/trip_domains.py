@@ -60,13 +60,7 @@ from polylsp.ir.program import (
 )
 from polylsp.ir.spelling import spell
 from polylsp.ir.verdict import Assumption
-from polylsp.poly.repairs import coalesced
-
-# --------------------------------------------------------------------------------------------------
-# Leaving a loop early: in which iterations a `break` is taken, where that depends on the iterators
-# and on fixed values only.
-# --------------------------------------------------------------------------------------------------
-
+from polylsp.poly.budget import coalesced
 
 Ways = tuple[Condition, Condition]
 """Conditions under which a statement leaves the loop, and under which the statement after it is reached."""

@@ -35,8 +35,7 @@ from polylsp.analysis.scop.counters import (
 from polylsp.analysis.scop.evaluation import condition_of, value_of
 from polylsp.analysis.scop.inputs import inputs_of
 from polylsp.analysis.scop.objects import seen_in_two_ways
-from polylsp.analysis.scop.paths import Path
-from polylsp.analysis.scop.raw_accesses import LoopEntry, RawAccess, RawStatement, Region
+from polylsp.analysis.scop.paths import LoopEntry, Path, RawAccess, RawStatement, Region
 from polylsp.analysis.scop.reductions import (
     Update,
     conditional_extremum,
@@ -94,7 +93,7 @@ class Entered:
     leave: Callable[[Scope], None]
 
 
-def enter_loop(loop: Loop, scope: Scope, declared: Mapping[str, int]) -> Entered:
+def enter_loop(loop: Loop, scope: Scope) -> Entered:
     """Pushes a frame for `loop`, and sets the state at the start of its body."""
     changed = changed_variables(loop, scope.calls)
     amounts = amounts_of(loop, scope, changed)
@@ -342,7 +341,7 @@ class _Walker:
         scope.guards = guards
         if opaque:
             self.written_either_way(statement.site, marks)
-        self.join(statement, before, ends, active, opaque, words)
+        self.join(statement, ends, active, opaque, words)
         if left:
             self.may_have_left()
         return None
@@ -383,7 +382,6 @@ class _Walker:
     def join(
         self,
         statement: If,
-        before: Environment,
         ends: list[tuple[Environment, isl.Set, bool]],
         active: isl.Set,
         opaque: Opaque | None,
@@ -402,7 +400,7 @@ class _Walker:
             scope.environment = then_env
         else:
             condition = None if opaque else condition_of(statement.condition, scope)[0]
-            scope.environment = merged(before, then_env, else_env, condition, statement.site, scope)
+            scope.environment = merged(then_env, else_env, condition, statement.site, scope)
         if not (then_left or else_left):
             scope.active = active
         elif not scope.detail.follows(scope.active):
@@ -464,7 +462,7 @@ class _Walker:
         state = dict(scope.environment), outer, tuple(scope.frames), scope.parameters.epoch, scope.detail
         region.entries[loop.ordinal] = LoopEntry(loop, *state)
         starts = self.starts_on_input(loop)
-        entered = enter_loop(loop, scope, region.declared)
+        entered = enter_loop(loop, scope)
         region.frames[loop.ordinal] = entered.frame
         entered.frame.thread_bound = thread_bound(loop, scope.calls)
         scope.position.append(0)
@@ -475,7 +473,7 @@ class _Walker:
             self.test(loop)
         self.run(loop.body)
         for environment in self.continues:
-            scope.environment = merged({}, scope.environment, environment, None, loop.site, scope)
+            scope.environment = merged(scope.environment, environment, None, loop.site, scope)
         self.continues = continues
         scope.active = entered.domain
         self.run(loop.step)

@@ -34,6 +34,7 @@ from polylsp.analysis.scop.walk_state import (
     PointerValue,
     Value,
 )
+from polylsp.core.query import by_identity
 from polylsp.ir.effects import Effects, may_alias_types, pointers_followed
 from polylsp.ir.program import (
     Integer,
@@ -50,11 +51,6 @@ from polylsp.ir.spelling import spell_place
 from polylsp.ir.verdict import Assumption
 from polylsp.poly.budget import parsed_set
 from polylsp.poly.scop import BoundCondition, Guard, UntakenBranch
-
-# --------------------------------------------------------------------------------------------------
-# Point that the symbolic walk of a nest has reached: loops around it, iterations that get there,
-# values of scalars, and the writes of the nest.
-# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,23 +240,10 @@ def may_touch(variable: Variable, reached: Type, scope: Scope) -> str | None:
     return None
 
 
+@by_identity()
 def _pointer_followed(place: Place) -> str:
     """The last pointer on the way to a place, as it is spelled; empty if there is none. That of a place is
     remembered: each read of a nest asks for those of all its writes."""
-    known = _followed.get(id(place))
-    if known is None:
-        if len(_followed) >= _MOST_FOLLOWED:
-            _followed.clear()
-        known = _followed[id(place)] = place, _last_pointer(place)
-    return known[1]
-
-
-_MOST_FOLLOWED = 4096
-_followed: dict[int, tuple[Place, str]] = {}
-"""By the identities of places, which stay referenced so that no others reuse these."""
-
-
-def _last_pointer(place: Place) -> str:
     found = ""
     if isinstance(place.variable.type, Pointer) or place.variable.storage == "parameter":
         found = place.variable.source_name
@@ -296,7 +279,6 @@ def leads_away(value: Value | None, name: str) -> bool:
 
 
 def merged(
-    before: Environment,
     then: Environment,
     otherwise: Environment,
     condition: Condition | None,

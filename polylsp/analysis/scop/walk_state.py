@@ -28,11 +28,6 @@ from polylsp.analysis.scop.symbolic_value import (
 from polylsp.ir.program import Rejection, Site, Type, Variable
 from polylsp.poly.scop import Addresses
 
-# --------------------------------------------------------------------------------------------------
-# State of the symbolic walk at a point of a function: values of scalars, targets of pointers.
-# --------------------------------------------------------------------------------------------------
-
-
 ANYWHERE = 1 << 30
 
 

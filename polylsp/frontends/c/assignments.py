@@ -10,8 +10,7 @@ from typing import Any, cast
 
 from pycparser import c_ast
 
-from polylsp.frontends.c.escape_analysis import give, store
-from polylsp.frontends.c.lowering_context import Context, Effects, Prototype, occurrences, refuse
+from polylsp.frontends.c.lowering_context import Context, Effects, Prototype, give, occurrences, refuse, store
 from polylsp.frontends.c.lvalues import assign_temporary, place, temporary
 from polylsp.frontends.c.types import (
     BOOL,
@@ -62,10 +61,6 @@ from polylsp.ir.program import (
     Variable,
     subexpressions,
 )
-
-# --------------------------------------------------------------------------------------------------
-# Calls: arguments, results, and effects of functions in the table of the library.
-# --------------------------------------------------------------------------------------------------
 
 
 def held(context: Context, result: Expr, node: Any, fx: Effects) -> Expr:
@@ -178,7 +173,7 @@ def _arguments(context: Context, node: Any, known: Prototype | None, fx: Effects
         wanted = parameters[position] if parameters is not None and position < len(parameters) else None
         arguments.append(_passed(given, wanted))
     if arguments:
-        settle(context, inner, tuple(arguments))
+        settle(inner, tuple(arguments))
     return tuple(arguments)
 
 
@@ -246,7 +241,7 @@ def effect(context: Context, node: Any, fx: Effects) -> None:
             _branches(context, node, node.left, None, node.right, fx)
         case _:
             dropped = value(context, node, fx)
-            settle(context, fx, dropped)
+            settle(fx, dropped)
             setting = (e for e in subexpressions(dropped) if isinstance(e, Call) and e.pure and e.sets)
             fx.statements.extend(Evaluate(each, each.site) for each in setting)
 
@@ -268,7 +263,7 @@ def assignment(context: Context, node: Any, fx: Effects, used: bool) -> Expr:
     lowering = direct_value if node.op == "=" else value
     result = lowering(context, node.rvalue, fx)
     note_given(result, fx, kept=False)
-    settle(context, fx, (result, *target.steps), target.variable)
+    settle(fx, (result, *target.steps), target.variable)
     if not _fits(context, target, result, fx):
         return Invariant(context.text(node), INT, site)
     if node.op == "=":

@@ -15,10 +15,9 @@ from polylsp.frontends.c.declarators import (
     prototype,
     resolve,
 )
-from polylsp.frontends.c.escape_analysis import initialise_static
 from polylsp.frontends.c.gnu_extensions import VECTORS
 from polylsp.frontends.c.initializers import initialise, sized
-from polylsp.frontends.c.lowering_context import Context, Effects, Prototype, token_of
+from polylsp.frontends.c.lowering_context import Context, Effects, Prototype, initialise_static, token_of
 from polylsp.frontends.c.top_level import Declaration
 from polylsp.frontends.c.types import INT, STANDARD, size
 from polylsp.frontends.c.values import convert, is_scalar

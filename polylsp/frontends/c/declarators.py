@@ -40,7 +40,7 @@ def resolve(context: Context, node: Any, fx: Effects) -> Type:
         case c_ast.PtrDecl():
             return Pointer(resolve(context, node.type, fx), "restrict" in (node.quals or ()))
         case c_ast.ArrayDecl():
-            extent = _extent(context, node.dim, fx)
+            extent = _extent(context, node.dim)
             element = resolve(context, node.type, fx)
             return Array(element, extent, "restrict" in (node.dim_quals or ()))
         case c_ast.FuncDecl():
@@ -50,7 +50,7 @@ def resolve(context: Context, node: Any, fx: Effects) -> Type:
         case c_ast.Struct() | c_ast.Union():
             return _struct(context, node, fx)
         case c_ast.Enum():
-            return _enumeration(context, node, fx)
+            return _enumeration(context, node)
         case _:
             return OtherType(type_name(node))
 
@@ -122,7 +122,7 @@ def _named(context: Context, names: list[str]) -> Type:
     return basic(names)
 
 
-def _extent(context: Context, dim: Any, fx: Effects) -> Expr | None:
+def _extent(context: Context, dim: Any) -> Expr | None:
     from polylsp.frontends.c.expressions import value
 
     if dim is None or (isinstance(dim, c_ast.ID) and dim.name == "*"):
@@ -169,7 +169,7 @@ def _members(context: Context, node: Any, fx: Effects) -> tuple[Member, ...]:
         if not isinstance(decl, c_ast.Decl):
             continue
         type = resolve(context, decl.type, fx)
-        width = _extent(context, decl.bitsize, fx) if decl.bitsize is not None else None
+        width = _extent(context, decl.bitsize) if decl.bitsize is not None else None
         if isinstance(width, Constant) and isinstance(type, Integer):
             type = Integer(max(1, int(width.value)), type.signed)
         anonymous = decl.name is None
@@ -200,7 +200,7 @@ def _with_neighbours(member: Member, locations: Iterable[list[Field]]) -> Member
     return member
 
 
-def _enumeration(context: Context, node: Any, fx: Effects) -> Type:
+def _enumeration(context: Context, node: Any) -> Type:
     if node.values is None:
         return (context.lookup_tag(f"enum {node.name}")) or UNSIGNED
     key = f"enum {node.name or f'#{id(node)}'}"
@@ -213,7 +213,7 @@ def _enumeration(context: Context, node: Any, fx: Effects) -> Type:
         if not isinstance(enumerator, c_ast.Enumerator):
             continue
         if enumerator.value is not None:
-            given = _extent(context, enumerator.value, fx)
+            given = _extent(context, enumerator.value)
             next_value = int(given.value) if isinstance(given, Constant) else next_value
         lowest = min(lowest, next_value)
         context.scopes[-1].names[enumerator.name] = Constant(next_value, INT, Site(0, 0))

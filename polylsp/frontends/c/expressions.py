@@ -60,10 +60,6 @@ from polylsp.ir.program import (
     is_truth,
 )
 
-# --------------------------------------------------------------------------------------------------
-# Casts, and the sizes of types.
-# --------------------------------------------------------------------------------------------------
-
 
 def cast(context: Context, node: Any, fx: Effects) -> Expr:
     """`(type) operand`."""
@@ -166,10 +162,10 @@ def _logical(context: Context, node: Any, fx: Effects) -> Expr:
     """`a && b`; where `b` does something, as `t = a; if (t) t = b;`."""
     first = fx.sequenced()
     left = truth(value(context, node.left, first))
-    settle(context, first, left)
+    settle(first, left)
     branch = fx.branch()
     right = truth(value(context, node.right, branch))
-    settle(context, branch, right)
+    settle(branch, right)
     site = context.site(node)
     if not branch.statements:
         return binary(node.op, left, right, site)
@@ -188,14 +184,14 @@ def select(context: Context, node: Any, fx: Effects) -> Expr:
     if isinstance(node.iftrue, c_ast.ID) and node.iftrue.name == "__polylsp_same":
         inner = fx.sequenced()
         then = value(context, node.cond, inner)
-        settle(context, inner, then)
+        settle(inner, then)
         test = truth(then)
     else:
         test = condition(context, node.cond, fx)
         then = value(context, node.iftrue, then_fx)
     otherwise = value(context, node.iffalse, else_fx)
-    settle(context, then_fx, then)
-    settle(context, else_fx, otherwise)
+    settle(then_fx, then)
+    settle(else_fx, otherwise)
     site = context.site(node)
     type = _common_type(then, otherwise)
     if isinstance(type, Struct) and not fx.rejections:
@@ -263,7 +259,7 @@ def condition(context: Context, node: Any, fx: Effects) -> Expr:
     """Condition that an expression is not zero, as a comparison or a logical operation."""
     inner = fx.sequenced()
     result = truth(value(context, node, inner))
-    settle(context, inner, result)
+    settle(inner, result)
     return result
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from polylsp.core.source_files import decode, read_file, why_no_file
 from polylsp.frontends.c import top_level
-from polylsp.frontends.c.compile_options import Options
-from polylsp.frontends.c.headers import Several, project_header, project_of
+from polylsp.frontends.c.compile_options import Options, Several, project_header, project_of
 from polylsp.frontends.c.macro_expansion import Overflow, expand_texts
 from polylsp.frontends.c.macros import (
     History,

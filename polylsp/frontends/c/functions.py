@@ -13,17 +13,12 @@ from pycparser import c_ast
 
 from polylsp.frontends.c.declarations import declare_file_level, declare_parameters
 from polylsp.frontends.c.declarators import prototype
-from polylsp.frontends.c.escape_analysis import escaped
-from polylsp.frontends.c.lowering_context import Context, Scope, Sites
+from polylsp.frontends.c.lowering_context import Context, Scope, Sites, escaped
 from polylsp.frontends.c.parser import Parsed, parse, too_deep
 from polylsp.frontends.c.statements import runs_once, statements
 from polylsp.frontends.c.tokens import matching_brackets
 from polylsp.frontends.c.top_level import Declaration
 from polylsp.ir.program import Block, Function, Loop, Rejection, Site, Statement, Unsupported
-
-# --------------------------------------------------------------------------------------------------
-# Outline of a function that does not parse: its name and the places of its loops.
-# --------------------------------------------------------------------------------------------------
 
 
 def function_name(tokens: tuple[str, ...]) -> tuple[str, Site]:

@@ -10,12 +10,6 @@ import ast
 import re
 from dataclasses import dataclass, field
 
-# --------------------------------------------------------------------------------------------------
-# Statement expressions that only name values (`({ typeof(a) x = (a); x * x; })`), as one
-# expression.
-# --------------------------------------------------------------------------------------------------
-
-
 _TYPES = frozenset(("char", "short", "int", "long", "float", "double", "signed", "unsigned", "_Bool"))
 _OF_VALUE = frozenset(("typeof", "__typeof__", "__typeof", "typeof_unqual"))
 _AUTO = frozenset(("__auto_type",))
@@ -327,7 +321,7 @@ def _special_word(
             out.add(piece, starts[k], ends[k])
         return 1
     if text == "...":
-        return _range(texts, starts, ends, k, out)
+        return _range(texts, ends, k, out)
     if text in _LONG_DOUBLES:
         out.add("long", starts[k], ends[k])
         out.add("double", starts[k], ends[k])
@@ -371,7 +365,7 @@ def _special_word(
     return close - k + 1
 
 
-def _range(texts: list[str], starts: list[int], ends: list[int], k: int, out: PlainTokens) -> int:
+def _range(texts: list[str], ends: list[int], k: int, out: PlainTokens) -> int:
     """A range `a ... b` of single tokens in a `case`; 0 if the dots mean anything else."""
     if k < 2 or texts[k - 2] != "case" or texts[k + 2 : k + 3] != [":"]:
         return 0

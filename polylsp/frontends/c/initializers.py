@@ -43,7 +43,7 @@ def initialise(context: Context, target: Place, init: Any, fx: Effects) -> None:
 
     if not isinstance(init, c_ast.InitList) and not _is_string_for(target.type, init):
         value = direct_value(context, init, fx)
-        settle(context, fx, value)
+        settle(fx, value)
         assign(context, target, value, value.site, fx)
         return
     site = context.site(init)

@@ -41,11 +41,6 @@ if TYPE_CHECKING:
     from polylsp.frontends.c.outline import Item
 
 
-# --------------------------------------------------------------------------------------------------
-# Scan of one item of a file, shared by the scanners of its header and its body.
-# --------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Brace:
     """An open brace, and the one around it: a list that conditionals share."""
@@ -249,13 +244,13 @@ class _Header:
             return scan.leave("stray", where) if stray else None
         directive = DIRECTIVE.match(scan.text, where + 1)
         assert directive is not None
-        if not _header_directive(scan, where + 1, directive.end()):
+        if not _header_directive(scan, where + 1):
             return scan.leave("stray", where)
         self.at = directive.end()
         return None
 
 
-def _header_directive(scan: ItemScan, start: int, end: int) -> bool:
+def _header_directive(scan: ItemScan, start: int) -> bool:
     """Take in a directive inside a header; false if it ends the header."""
     word = directive_word(scan.text, start)
     if word in ("if", "ifdef", "ifndef"):

@@ -30,10 +30,6 @@ from polylsp.ir.program import (
     Variable,
 )
 
-# --------------------------------------------------------------------------------------------------
-# Variables that lowering makes up for values that C leaves unnamed.
-# --------------------------------------------------------------------------------------------------
-
 
 def temporary(
     context: Context, fx: Effects, type: Type, node: Any, stem: str = "value", site: Site | None = None

@@ -13,10 +13,6 @@ from functools import lru_cache
 
 from polylsp.frontends.c.tokens import tokenize
 
-# --------------------------------------------------------------------------------------------------
-# Macros as values: how one is defined, and which others it can lead to.
-# --------------------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True, slots=True)
 class Macro:

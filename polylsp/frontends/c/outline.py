@@ -135,7 +135,7 @@ def _scan(text: str, plain: str, before: _Known, old: _Known, shift: int, settle
         cut = _cut(scanner, begin, items, starts)
         merged = len(items) - cut.merged
         del items[merged:], starts[merged:], reaches[merged:], returns[merged:]
-        items.append(_item(text, plain, cut))
+        items.append(_item(text, cut))
         starts.append(cut.start)
         reaches.append(max(scanner.reach, cut.end + 1))
         returns.append(cut.returned)
@@ -162,7 +162,7 @@ def _cut(scanner: Scanner, start: int, items: Sequence[Item], starts: Sequence[i
                 return found
 
 
-def _item(text: str, plain: str, cut: Cut) -> Item:
+def _item(text: str, cut: Cut) -> Item:
     exact = text[cut.start : cut.end]
     skeleton = cut.skeleton if cut.skeleton is not None else exact
     return Item(cut.kind, exact, cut.name, skeleton, cut.body)

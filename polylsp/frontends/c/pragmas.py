@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from polylsp.core.text import Span
-from polylsp.frontends.c.function_tokens import Expanded, Pragma
+from polylsp.frontends.c.environment import Expanded, Pragma
 from polylsp.frontends.c.macro_expansion import Overflow, expand_texts
 from polylsp.frontends.c.macros import Macro
 from polylsp.frontends.c.text_layout import COMMENTS
@@ -37,11 +37,6 @@ from polylsp.ir.directive import (
     UnknownDirective,
 )
 from polylsp.ir.program import Site
-
-# --------------------------------------------------------------------------------------------------
-# The clauses of OpenMP and OpenACC directives, from tokens to values.
-# --------------------------------------------------------------------------------------------------
-
 
 _SHARING: dict[str, SharingKind] = {
     "private": "private",

@@ -37,10 +37,6 @@ from polylsp.ir.program import (
     Variable,
 )
 
-# --------------------------------------------------------------------------------------------------
-# Statements; unmodelled ones become `Unsupported`, with the loops inside retained.
-# --------------------------------------------------------------------------------------------------
-
 
 def statements(context: Context, nodes: list[Any] | None) -> list[Statement]:
     """A list of statements and declarations in order."""
@@ -81,7 +77,7 @@ def statement(context: Context, node: Any) -> list[Statement]:
         case c_ast.Continue():
             return [Jump("continue", _word(node))]
         case c_ast.Goto():
-            return [_goto(context, node)]
+            return [_goto(node)]
         case c_ast.Label():
             return _label(context, node)
         case c_ast.Typedef():
@@ -203,8 +199,8 @@ def _return(context: Context, node: Any) -> list[Statement]:
     result = value(context, node.expr, fx) if node.expr is not None else None
     site = Site(token_of(node), context.sites.until(token_of(node), ";"))
     if result is not None:
-        settle(context, fx, result)
-        from polylsp.frontends.c.escape_analysis import give
+        settle(fx, result)
+        from polylsp.frontends.c.lowering_context import give
 
         give(context, result)
         if context.result is not None and not isinstance(context.result, OtherType):
@@ -214,7 +210,7 @@ def _return(context: Context, node: Any) -> list[Statement]:
     return [*fx.statements, Jump("return", site, result)]
 
 
-def _goto(context: Context, node: Any) -> Unsupported:
+def _goto(node: Any) -> Unsupported:
     message = f"`goto {node.name}` jumps out of the structure of loops and conditions"
     advice = "use `break`, `continue` or `return`, or a condition"
     site = Site(token_of(node), token_of(node) + 1)
@@ -447,7 +443,7 @@ def switch(context: Context, node: Any) -> list[Statement]:
         return [refuse_statement(context, node, message, Site(label, label), advice)]
     fx = Effects()
     chosen = value(context, node.cond, fx)
-    settle(context, fx, chosen)
+    settle(fx, chosen)
     if not fx.rejections and not isinstance(chosen.type, Integer):
         return [
             refuse_statement(

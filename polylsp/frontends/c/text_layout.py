@@ -12,11 +12,6 @@ from typing import Literal
 
 from polylsp.frontends.c.tokens import CHARACTER, CONTINUATION, DIRECTIVE_REST, LINE_COMMENT, STRING
 
-# --------------------------------------------------------------------------------------------------
-# Layout of C text, scanned without parsing: comments, headers of functions, names.
-# --------------------------------------------------------------------------------------------------
-
-
 LOOK = 3000  # how far a header is looked for, in characters
 
 DIRECTIVE = re.compile(rf"[ \t\f\v]*(?:#|%:){DIRECTIVE_REST}")

@@ -18,11 +18,6 @@ from pycparser.c_lexer import CLexer, Token
 from polylsp.core.text import Span
 from polylsp.frontends.c.top_level import Declaration
 
-# --------------------------------------------------------------------------------------------------
-# Text to C tokens with their offsets.
-# --------------------------------------------------------------------------------------------------
-
-
 CONTINUATION = r"\\[ \t]*\n"
 LINE_COMMENT = r"//[^\\\n]*(?:\\(?:[ \t]*\n)?[^\\\n]*)*"
 DIRECTIVE_REST = r"(?:[^\\\n/]|\\(?:[ \t]*\n)?|/(?![/*])|/\*(?:[^*]|\*(?!/))*(?:\*/|$)|//.*)*"

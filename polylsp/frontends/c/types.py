@@ -12,11 +12,6 @@ from collections.abc import Mapping, Sequence
 from polylsp.frontends.c.lowering_context import Member
 from polylsp.ir.program import Array, Constant, Floating, Integer, OtherType, Pointer, Struct, Type
 
-# --------------------------------------------------------------------------------------------------
-# C's types on a machine with 64-bit pointers and `long` (LP64): sizes, promotions, conversions.
-# --------------------------------------------------------------------------------------------------
-
-
 BOOL = Integer(1, False)
 CHAR = Integer(8, True)
 INT = Integer(32, True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from polylsp.frontends.c.lowering_context import Context, Effects, occurrences, refuse
+from polylsp.frontends.c.lowering_context import Effects, occurrences, refuse
 from polylsp.frontends.c.types import BOOL, INT, LONG, common, is_arithmetic, promote, wrapped
 from polylsp.ir.program import (
     COMPARISONS,
@@ -33,10 +33,6 @@ from polylsp.ir.program import (
     Variable,
     is_truth,
 )
-
-# --------------------------------------------------------------------------------------------------
-# Building typed expressions: constants, conversions, folding, pointer arithmetic.
-# --------------------------------------------------------------------------------------------------
 
 
 def same_shape(left: Type, right: Type) -> bool:
@@ -254,7 +250,7 @@ def note_change(fx: Effects, variable: Variable, uses: int, target_counts: bool 
     fx.modified.append((variable, uses, target_counts))
 
 
-def settle(context: Context, fx: Effects, used: Any, target: Any = ()) -> None:
+def settle(fx: Effects, used: Any, target: Any = ()) -> None:
     """At a sequence point: refuse if a variable is both changed and used with no order between.
 
     `used` are all expressions that were evaluated with the changes, `target` the one that is assigned last.

@@ -22,7 +22,7 @@ from polylsp.frontends.python.kinds import (
     NumberType,
     Other,
 )
-from polylsp.frontends.python.names import ClassOf, Declarations
+from polylsp.frontends.python.names import ClassOf, Declarations, type_name
 
 _LISTS = ("list", "List", "Sequence", "MutableSequence")
 _JAXTYPING: dict[str, NumberType] = {
@@ -43,7 +43,7 @@ def annotated(node: ast.expr | None, declarations: Declarations) -> Kind | None:
         return _generic(node, declarations)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         return _optional([node.left, node.right], declarations)
-    return _named(_last(node), declarations)
+    return _named(type_name(node), declarations)
 
 
 def _listed(of: Kind | None) -> Kind:
@@ -84,10 +84,10 @@ def _named(name: str, declarations: Declarations) -> Kind | None:
 
 
 def _generic(node: ast.Subscript, declarations: Declarations) -> Kind | None:
-    name = _last(node.value)
+    name = type_name(node.value)
     arguments = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if name == "NDArray":
-        return Array(DTYPES.get(_last(arguments[0]), DOUBLE), -1, _last(arguments[0]) not in DTYPES)
+        return Array(DTYPES.get(type_name(arguments[0]), DOUBLE), -1, type_name(arguments[0]) not in DTYPES)
     if name == "ndarray":
         return _ndarray(arguments)
     if name in _JAXTYPING and len(arguments) == 2 and isinstance(arguments[1], ast.Constant):
@@ -115,11 +115,11 @@ def _ndarray(arguments: list[ast.expr]) -> Array:
     element = arguments[-1]
     if isinstance(element, ast.Constant) and isinstance(element.value, int):
         if not 0 <= element.value <= MOST_DIMENSIONS:
-            return Array(DTYPES.get(_last(shape), DOUBLE), -1)
-        return Array(DTYPES.get(_last(shape), DOUBLE), element.value)
+            return Array(DTYPES.get(type_name(shape), DOUBLE), -1)
+        return Array(DTYPES.get(type_name(shape), DOUBLE), element.value)
     if isinstance(element, ast.Subscript):
         element = element.slice
-    name = _last(element)
+    name = type_name(element)
     return Array(DTYPES.get(name, DOUBLE), rank, name not in DTYPES)
 
 
@@ -139,15 +139,6 @@ def _optional(parts: list[ast.expr], declarations: Declarations) -> Kind | None:
     return REAL if known and len(numbers) == len(kinds) else None
 
 
-def _last(node: ast.expr) -> str:
-    """The last part of a dotted name."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value.lstrip("<>=")
-    return node.id if isinstance(node, ast.Name) else ""
-
-
 def signature(text: str) -> tuple[tuple[Kind | None, ...], Kind | None] | None:
     """The parameters and the result of a signature in Numba's words (`void(f8[:,:], i8)`)."""
     try:
@@ -158,6 +149,6 @@ def signature(text: str) -> tuple[tuple[Kind | None, ...], Kind | None] | None:
     result: Kind | None = None
     if isinstance(node, ast.Call):
         arguments = node.args
-        name = _last(node.func)
+        name = type_name(node.func)
         result = Nothing() if name in ("void", "none") else annotated(node.func, {})
     return (tuple(annotated(one, {}) for one in arguments), result) if arguments is not None else None

@@ -28,11 +28,6 @@ from polylsp.frontends.python.names import Callable as FunctionOf
 from polylsp.frontends.python.names import Imported
 from polylsp.frontends.python.usage import own_nodes
 
-# --------------------------------------------------------------------------------------------------
-# Alias analysis: arrays of a function that can be reached by another name too.
-# --------------------------------------------------------------------------------------------------
-
-
 _HARMLESS = frozenset(("shape", "size", "ndim", "dtype", "nbytes", "itemsize"))
 _FRESH = frozenset(
     ("copy", "item", "astype", "tolist", "fill", "argmax", "argmin", "any", "all", "std", "var")

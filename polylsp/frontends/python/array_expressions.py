@@ -54,11 +54,6 @@ from polylsp.frontends.python.numpy_functions import shape_of
 from polylsp.frontends.python.scalar_expressions import COMPARISON, count, operation, value
 from polylsp.ir.program import Binary, Call, Constant, Expr, Integer, Read, Select, Unary
 
-# --------------------------------------------------------------------------------------------------
-# Expressions that give arrays, element by element.
-# --------------------------------------------------------------------------------------------------
-
-
 Subscripts = tuple[Expr, ...]
 
 

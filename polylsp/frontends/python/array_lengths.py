@@ -21,11 +21,6 @@ from polylsp.frontends.python.numpy_functions import shape_of
 from polylsp.frontends.python.usage import own_nodes
 from polylsp.ir.program import Binary, Cast, Constant, Expr, Integer, Invariant, Read, Site
 
-# --------------------------------------------------------------------------------------------------
-# Lengths as sums, so that equal ones are seen to be equal: `(n - 1) - 1` is `n - 2`.
-# --------------------------------------------------------------------------------------------------
-
-
 Terms = dict[object, tuple[Expr, int]]
 
 

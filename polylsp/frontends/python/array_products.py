@@ -40,12 +40,6 @@ from polylsp.ir.program import (
     Variable,
 )
 
-# --------------------------------------------------------------------------------------------------
-# Sums over dimensions: reductions, and products of matrices. Each is computed before the statement
-# it stands in, into a temporary array or number.
-# --------------------------------------------------------------------------------------------------
-
-
 _OPERATORS: dict[str, BinaryOperator] = {
     "sum": "+", "mean": "+", "prod": "*", "min": "min", "max": "max", "amin": "min", "amax": "max",
     "all": "&&", "any": "||",

@@ -63,58 +63,15 @@ def looped(target: ast.expr, iterable: ast.expr) -> Iterator[tuple[ast.expr, ast
 def _ranks(nodes: list[ast.AST], declarations: Declarations, keys: Collection[str]) -> dict[str, int]:
     """Number of subscripts of each name that has any, or of the lengths requested of it."""
     found: dict[str, int] = {}
-    tuples = _index_tuples(nodes, declarations)
 
     def note(base: ast.expr, rank: int) -> None:
         if isinstance(base, ast.Name) and rank <= MOST_DIMENSIONS:
             found[base.id] = max(found.get(base.id, 0), rank)
 
-    def note_row(row: ast.Subscript, left: int) -> None:
-        """Note the array of a part that has `left` dimensions at least."""
-        base, indices = subscripted(row)
-        if not any(takes_none(each, declarations) for each in indices):
-            sliced = sum(isinstance(each, ast.Slice) for each in indices)
-            note(base, len(indices) + max(0, left - sliced))
-
+    tuples = _index_tuples(nodes, declarations)
     for node in nodes:
-        match node:
-            case ast.Subscript(
-                value=ast.Attribute(value=base, attr="shape"), slice=ast.Constant(value=int(k))
-            ):
-                note(base, k + 1 if k >= 0 else -k)
-            case ast.Subscript(slice=ast.Name(id=name)) if name in keys or name in tuples:
-                pass
-            case ast.Subscript():
-                base, indices = subscripted(node)
-                note(base, sum(not takes_none(i, declarations) for i in indices))
-            case ast.Assign(targets=[ast.Tuple(elts=parts)], value=ast.Attribute(value=base, attr="shape")):
-                note(base, len(parts))
-            case ast.Assign(targets=[ast.Tuple()], value=ast.Subscript() as row):
-                base, indices = subscripted(row)
-                note(base, len(indices) + 1)
-            case ast.For(target=target, iter=iterable):
-                for part, of in looped(target, iterable):
-                    if isinstance(part, ast.Tuple):
-                        note(of, 2)
-            case ast.Call(func=ast.Name(id="len"), args=[ast.Subscript() as row]):
-                note_row(row, 1)
-            case ast.Call(func=ast.Name(id="len"), args=[base]):
-                note(base, 1)
-            case ast.Attribute(value=ast.Subscript() as row, attr="T"):
-                note_row(row, 2)
-            case ast.Call(func=function, args=[vector]) if _is_norm(function, declarations):
-                for row in _rows_compared(vector):
-                    note_row(row, 1)
-            case ast.Call(func=ast.Name(id=name), args=arguments):
-                called = declarations.get(name)
-                parameters = called.parameters if isinstance(called, Callable) else ()
-                for given, wanted in zip(arguments, parameters, strict=False):
-                    if isinstance(wanted.kind, Array) and isinstance(given, ast.Subscript):
-                        note_row(given, wanted.kind.rank)
-                    elif isinstance(wanted.kind, Array):
-                        note(given, wanted.kind.rank)
-            case _:
-                pass
+        for base, rank in _subscripted_in(node, declarations, {*keys, *tuples}):
+            note(base, rank)
     for node in nodes:
         match node:
             case ast.Subscript(value=base, slice=ast.Name(id=name)) if name in tuples:
@@ -123,6 +80,57 @@ def _ranks(nodes: list[ast.AST], declarations: Declarations, keys: Collection[st
             case _:
                 pass
     return found
+
+
+def _subscripted_in(
+    node: ast.AST, declarations: Declarations, keys: Collection[str]
+) -> Iterator[tuple[ast.expr, int]]:
+    """Arrays that a node uses, each with the least number of its dimensions. Subscripts that are `keys` tell
+    none."""
+    match node:
+        case ast.Subscript(value=ast.Attribute(value=base, attr="shape"), slice=ast.Constant(value=int(k))):
+            yield base, k + 1 if k >= 0 else -k
+        case ast.Subscript(slice=ast.Name(id=name)) if name in keys:
+            pass
+        case ast.Subscript():
+            base, indices = subscripted(node)
+            yield base, sum(not takes_none(i, declarations) for i in indices)
+        case ast.Assign(targets=[ast.Tuple(elts=parts)], value=ast.Attribute(value=base, attr="shape")):
+            yield base, len(parts)
+        case ast.Assign(targets=[ast.Tuple()], value=ast.Subscript() as row):
+            base, indices = subscripted(row)
+            yield base, len(indices) + 1
+        case ast.For(target=target, iter=iterable):
+            yield from ((of, 2) for part, of in looped(target, iterable) if isinstance(part, ast.Tuple))
+        case ast.Call(func=ast.Name(id="len"), args=[ast.Subscript() as row]):
+            yield from _array_of_row(row, 1, declarations)
+        case ast.Call(func=ast.Name(id="len"), args=[base]):
+            yield base, 1
+        case ast.Attribute(value=ast.Subscript() as row, attr="T"):
+            yield from _array_of_row(row, 2, declarations)
+        case ast.Call(func=function, args=[vector]) if _is_norm(function, declarations):
+            for row in _rows_compared(vector):
+                yield from _array_of_row(row, 1, declarations)
+        case ast.Call(func=ast.Name(id=name), args=arguments):
+            called = declarations.get(name)
+            parameters = called.parameters if isinstance(called, Callable) else ()
+            for given, wanted in zip(arguments, parameters, strict=False):
+                if isinstance(wanted.kind, Array) and isinstance(given, ast.Subscript):
+                    yield from _array_of_row(given, wanted.kind.rank, declarations)
+                elif isinstance(wanted.kind, Array):
+                    yield given, wanted.kind.rank
+        case _:
+            pass
+
+
+def _array_of_row(
+    row: ast.Subscript, left: int, declarations: Declarations
+) -> Iterator[tuple[ast.expr, int]]:
+    """The array of a part that has `left` dimensions at least."""
+    base, indices = subscripted(row)
+    if not any(takes_none(each, declarations) for each in indices):
+        sliced = sum(isinstance(each, ast.Slice) for each in indices)
+        yield base, len(indices) + max(0, left - sliced)
 
 
 def _index_tuples(nodes: list[ast.AST], declarations: Declarations) -> dict[str, tuple[int, str]]:

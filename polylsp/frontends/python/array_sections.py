@@ -28,10 +28,6 @@ from polylsp.frontends.python.lowering_scope import (
 from polylsp.frontends.python.places import base_of, not_a_number
 from polylsp.ir.program import Constant, Expr, Index, Integer, Place, Select, Site
 
-# --------------------------------------------------------------------------------------------------
-# Parts of arrays, as the elements that slices, rows and transposes select.
-# --------------------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True, slots=True)
 class Run:

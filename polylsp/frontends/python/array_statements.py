@@ -49,11 +49,6 @@ from polylsp.ir.program import (
     Variable,
 )
 
-# --------------------------------------------------------------------------------------------------
-# Targets of array statements, and temporaries for values that must be complete before the first
-# store.
-# --------------------------------------------------------------------------------------------------
-
 
 def target_of(context: Context, node: ast.expr, fx: Effects) -> Section | None:
     """The part of an array that a statement stores to."""

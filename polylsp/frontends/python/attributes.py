@@ -15,15 +15,8 @@ from itertools import combinations
 
 from polylsp.frontends.python import numpy_functions
 from polylsp.frontends.python.kinds import REAL, UNKNOWN, WHOLE, Array, Instance, Kind, Number
-from polylsp.frontends.python.names import ClassOf, Declarations
+from polylsp.frontends.python.names import ClassOf, Declarations, prefixes
 from polylsp.frontends.python.usage import kinds_by_use, own_nodes, range_bounds
-
-# --------------------------------------------------------------------------------------------------
-# Attributes of objects whose class the file does not tell, by how a function uses them: `system.n`
-# in the bound of a range is a whole number, `filter.H[i, j]` an element of an array of two
-# dimensions.
-# --------------------------------------------------------------------------------------------------
-
 
 _OF_ARRAYS = frozenset(("shape", "T", "size", "ndim", "dtype", "real", "imag", "nbytes", "itemsize", "flat"))
 _PARTS = frozenset(("shape", "T", "mT", "real", "imag", "flat", "dtype"))
@@ -49,7 +42,7 @@ def attributes_by_use(
     kept = {name for name, kind in given.items() if kind == UNKNOWN and not bound[name]} | made
     own = {name for name, kind in given.items() if isinstance(kind, Instance) and not bound[name]}
     roots = kept | own
-    inner = {prefix for path in uses.paths for prefix in _prefixes(path)}
+    inner = {prefix for path in uses.paths for prefix in prefixes(path)}
     names = {
         path
         for path in uses.paths
@@ -173,11 +166,6 @@ def _exposes(node: ast.Name, parent: ast.AST | None) -> bool:
 def _looks(node: ast.AST | None) -> bool:
     """True for calls that leave their arguments unchanged."""
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _LOOKING
-
-
-def _prefixes(path: str) -> Iterator[str]:
-    parts = path.split(".")
-    return (".".join(parts[:k]) for k in range(1, len(parts)))
 
 
 def _is_declared(path: str, given: Mapping[str, Kind], declarations: Declarations) -> bool:

@@ -21,17 +21,12 @@ from polylsp.frontends.python.kinds import Array, dtype_name
 from polylsp.frontends.python.lists import made_list
 from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import Context, Effects, held, refuse
-from polylsp.frontends.python.names import Value
+from polylsp.frontends.python.names import Value, is_stored
 from polylsp.frontends.python.numpy_functions import shape_of
 from polylsp.frontends.python.places import base_of, stored
 from polylsp.frontends.python.syntax import blocks
 from polylsp.frontends.python.usage import own_nodes
 from polylsp.ir.program import Assign, Call, Expr, Place, Pointer
-
-# --------------------------------------------------------------------------------------------------
-# Bindings of names in a function, and the values bound.
-# --------------------------------------------------------------------------------------------------
-
 
 Body = Sequence[ast.stmt]
 
@@ -168,7 +163,7 @@ def own_iterators(body: Sequence[ast.stmt], kept: frozenset[int]) -> frozenset[s
                 n.id
                 for one in node.body
                 for n in ast.walk(one)
-                if isinstance(n, ast.Name) and _stores(n) and id(n) not in kept
+                if isinstance(n, ast.Name) and is_stored(n) and id(n) not in kept
             }
             spoilt |= names & inside
             found |= names
@@ -179,12 +174,8 @@ def own_iterators(body: Sequence[ast.stmt], kept: frozenset[int]) -> frozenset[s
     return frozenset(found - spoilt - attributes - _read_outside(body, found))
 
 
-def _stores(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-
-
 def _targets(target: ast.expr) -> set[str]:
-    return {n.id for n in ast.walk(target) if isinstance(n, ast.Name) and _stores(n)}
+    return {n.id for n in ast.walk(target) if isinstance(n, ast.Name) and is_stored(n)}
 
 
 def _read_outside(body: Sequence[ast.AST], names: set[str]) -> set[str]:
@@ -192,7 +183,7 @@ def _read_outside(body: Sequence[ast.AST], names: set[str]) -> set[str]:
     found: set[str] = set()
 
     def visit(node: ast.AST, around: frozenset[str]) -> None:
-        if isinstance(node, ast.Name) and not _stores(node) and node.id in names - around:
+        if isinstance(node, ast.Name) and not is_stored(node) and node.id in names - around:
             found.add(node.id)
         if isinstance(node, ast.For):
             visit(node.iter, around)

@@ -35,12 +35,6 @@ from polylsp.frontends.python.usage import kinds_by_use, own_nodes
 from polylsp.frontends.python.value_flow import Flat, advanced, with_state
 from polylsp.ir.program import Rejection
 
-# --------------------------------------------------------------------------------------------------
-# Kinds of the parameters of a function: by annotations, decorators and docstrings, then by their
-# use.
-# --------------------------------------------------------------------------------------------------
-
-
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
 

@@ -35,7 +35,7 @@ from polylsp.frontends.python.lowering_scope import (
     number_type,
     refuse,
 )
-from polylsp.frontends.python.names import Callable, ClassOf, Parameter
+from polylsp.frontends.python.names import Callable, ClassOf, Parameter, name_of
 from polylsp.frontends.python.places import array_type, base_of, not_a_number, place_of
 from polylsp.ir.library import python_call_obstacle
 from polylsp.ir.program import (
@@ -55,11 +55,6 @@ from polylsp.ir.program import Array as ArrayType
 
 if TYPE_CHECKING:
     from polylsp.frontends.python.array_expressions import Operand
-
-
-# --------------------------------------------------------------------------------------------------
-# Calls of functions of the file, and of methods of the `self` object.
-# --------------------------------------------------------------------------------------------------
 
 
 def called(context: Context, node: ast.Call, declared: Callable, fx: Effects) -> Expr:
@@ -259,11 +254,6 @@ def _of_method(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
     from polylsp.frontends.python.array_products import opaque, reduced
 
     return opaque(context, node, fx) if is_statistic(context, node) else reduced(context, node, fx)
-
-
-def name_of(node: ast.Call) -> str:
-    """Name of a call's function."""
-    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
 
 
 def _known(context: Context, node: ast.Call, path: str, fx: Effects) -> Expr | None:

@@ -17,16 +17,6 @@ from dataclasses import dataclass
 from polylsp.core.notebook import cells_of
 from polylsp.frontends.python.words import scan_lines
 
-# --------------------------------------------------------------------------------------------------
-# Code of a notebook's cell to plain Python of the same length, so that every place stays where it
-# is.
-#
-# IPython's additions to Python (`%time`, `!ls`, `name?`, cells in other languages) become a
-# comment, or a call of an unknown function, `_()`: their effects are unknown, and no loop around
-# them may count as understood.
-# --------------------------------------------------------------------------------------------------
-
-
 _PYTHON_CELLS = frozenset(["time", "timeit", "capture", "prun", "memit", "mprun", "lprun", "snakeviz"])
 """Magics of whole cells whose rest is code of the notebook."""
 

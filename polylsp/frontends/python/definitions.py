@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 from itertools import islice
 
 from polylsp.core.notebook import cells_of
-from polylsp.core.query import query
+from polylsp.core.query import digest, query
 from polylsp.frontends.python.cells import without_magics
 from polylsp.frontends.python.words import Line, Tokens, normalise, tokenize
 
@@ -262,12 +261,8 @@ def _made(
 ) -> Item:
     start = starts[0] if starts else 0
     shifted = tuple(at - start for at in starts), tuple(at - start for at in ends)
-    code = _digest(name, owner, texts, lines)
-    return Item(_digest(code, *shifted), code, name, owner, tuple(texts), tuple(lines), start, *shifted)
-
-
-def _digest(*values: object) -> str:
-    return blake2b(repr(values).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+    code = digest(name, owner, texts, lines)
+    return Item(digest(code, *shifted), code, name, owner, tuple(texts), tuple(lines), start, *shifted)
 
 
 def loop_lines(item: Item) -> Iterator[tuple[int, Line]]:

@@ -12,11 +12,6 @@ from typing import Union
 
 from polylsp.ir.program import Floating, Integer
 
-# --------------------------------------------------------------------------------------------------
-# Kinds of Python values, as far as they are determined without running the program.
-# --------------------------------------------------------------------------------------------------
-
-
 INT = Integer(128, True)
 """A Python `int`: wider than any type of an array's elements, it has no limits and never overflows."""
 NATURAL = Integer(127, False)

@@ -54,10 +54,6 @@ from polylsp.ir.program import (
 )
 from polylsp.ir.program import Array as ArrayType
 
-# --------------------------------------------------------------------------------------------------
-# Statements; unmodelled ones become `Unsupported`, with the loops inside retained.
-# --------------------------------------------------------------------------------------------------
-
 
 def block(context: Context, body: Sequence[ast.stmt]) -> Block:
     """Statements in order, after the declarations that they need."""
@@ -501,7 +497,7 @@ def _nested(context: Context, node: ast.For, counted: list[Counted], level: int)
     counter = _counter(context, one)
     place = Place(counter, (), INT, one.site)
     stop = one.stop
-    if not _is_fixed(context, stop, node):
+    if not _is_fixed(stop, node):
         stop = held(context, stop, one.node, statements)
     least = _least(context, one.start) if one.step > 0 else _above(stop)
     if least is not None:
@@ -564,7 +560,7 @@ def _given(context: Context, one: Counted, counter: Place) -> Iterator[Statement
             context.views[each.name] = each.part(Read(counter))
 
 
-def _is_fixed(context: Context, bound: Expr, node: ast.For) -> bool:
+def _is_fixed(bound: Expr, node: ast.For) -> bool:
     """True if a bound, which Python evaluates once, has the same value whenever the loop tests it."""
     changed = {spelled(name) for statement in node.body for name in bound_names(statement)}
     return all(variable.source_name not in changed for variable in _read_in(bound)) and not _loads(bound)

@@ -46,10 +46,6 @@ from polylsp.frontends.python.variables import find_views, name_iterables, name_
 from polylsp.frontends.python.words import Line
 from polylsp.ir.program import Block, Declare, Function, Loop, Rejection, Site, Unsupported
 
-# --------------------------------------------------------------------------------------------------
-# Outlines of the loops in a function that does not parse, by its lines and their indentation.
-# --------------------------------------------------------------------------------------------------
-
 
 def loop_outlines(texts: tuple[str, ...], lines: tuple[Line, ...]) -> tuple[Loop, ...]:
     """The loops found by their first words and their layout, nested as they stand, without content."""

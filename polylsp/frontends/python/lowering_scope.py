@@ -16,7 +16,6 @@ from polylsp.frontends.python.kinds import BOOL, DOUBLE, INT, NATURAL, Array, Ki
 from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.names import path_of
 from polylsp.frontends.python.syntax import Parsed
-from polylsp.frontends.unique_names import UniqueNames
 from polylsp.ir.program import (
     AddressOf,
     Assign,
@@ -46,15 +45,11 @@ from polylsp.ir.program import (
     Variable,
     subexpressions,
 )
+from polylsp.ir.spelling import UniqueNames
 
 if TYPE_CHECKING:
     from polylsp.frontends.python.array_lengths import Shapes
     from polylsp.frontends.python.array_sections import Section
-
-
-# --------------------------------------------------------------------------------------------------
-# Assumptions on the lengths of arrays that meet in one statement.
-# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)

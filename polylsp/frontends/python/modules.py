@@ -29,14 +29,9 @@ from polylsp.frontends.python.escapes import (
 )
 from polylsp.frontends.python.inference import inferred
 from polylsp.frontends.python.kinds import UNKNOWN
-from polylsp.frontends.python.names import ClassOf, Declaration, Imported, Value
+from polylsp.frontends.python.names import ClassOf, Declaration, Imported, Value, prefixes
 from polylsp.frontends.python.syntax import Known, body_of
 from polylsp.frontends.python.usage import own_nodes
-
-# --------------------------------------------------------------------------------------------------
-# Closures: names of enclosing functions that functions in functions see.
-# --------------------------------------------------------------------------------------------------
-
 
 Names = dict[str, Declaration]
 
@@ -46,17 +41,11 @@ def seen_inside(functions: Sequence[Item], known: Known) -> dict[int, Names]:
     named: dict[str, Item] = {}
     found: dict[int, Names] = {}
     for item in sorted(functions, key=lambda item: item.start):
-        around = [named[name] for name in _prefixes(item.name) if name in named]
+        around = [named[name] for name in prefixes(item.name) if name in named]
         if around:
             found[item.start] = _seen(around, known)
         named[item.name] = item
     return found
-
-
-def _prefixes(name: str) -> Iterator[str]:
-    """`a` and `a.b` of `a.b.c`."""
-    parts = name.split(".")
-    return (".".join(parts[:k]) for k in range(1, len(parts)))
 
 
 def _seen(around: Sequence[Item], known: Known) -> Names:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Union
+from typing import TypeGuard, Union
 
 from polylsp.frontends.python.kinds import Kind
 
@@ -102,3 +102,28 @@ def path_of(node: ast.expr, declarations: Declarations) -> str:
     if found is not None:
         return ""
     return _ROOTS.get(node.id, node.id)
+
+
+def prefixes(name: str) -> Iterator[str]:
+    """`a` and `a.b` of `a.b.c`."""
+    parts = name.split(".")
+    return (".".join(parts[:k]) for k in range(1, len(parts)))
+
+
+def type_name(node: ast.expr) -> str:
+    """The last part of the dotted name of a type, or of a string that is one."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value.lstrip("<>=")
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def name_of(node: ast.Call) -> str:
+    """Name of a call's function."""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def is_stored(node: ast.AST) -> TypeGuard[ast.Name]:
+    """True for a name that is bound."""
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)

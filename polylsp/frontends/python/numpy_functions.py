@@ -33,16 +33,11 @@ from polylsp.frontends.python.kinds import (
 )
 from polylsp.frontends.python.kinds import REAL as KINDS_REAL
 from polylsp.frontends.python.kinds import WHOLE as KINDS_WHOLE
-from polylsp.frontends.python.names import Callable, ClassOf, path_of
+from polylsp.frontends.python.names import Callable, ClassOf, name_of, path_of, type_name
 from polylsp.ir.program import Floating
 
 if TYPE_CHECKING:
     from polylsp.frontends.python.inference import Kinds
-
-
-# --------------------------------------------------------------------------------------------------
-# Functions of Python, `math` and NumPy whose results depend on their arguments alone.
-# --------------------------------------------------------------------------------------------------
 
 
 _REAL = (
@@ -472,7 +467,7 @@ def _method(name: str, base: Array | None, node: ast.Call, kinds: Kinds) -> Kind
     if name == "copy":
         return Array(base.element, base.rank, base.assumed)
     if name == "astype" and node.args:
-        return Array(DTYPES.get(_type_name(node.args[0]), DOUBLE), base.rank)
+        return Array(DTYPES.get(type_name(node.args[0]), DOUBLE), base.rank)
     if name in REDUCTIONS or name in STATISTICS:
         return _reduced(base, node, name)
     if name == "dot" and node.args:
@@ -515,9 +510,9 @@ def _made(node: ast.Call, kinds: Kinds) -> Kind | None:
     rank = len(told.items) if isinstance(told, Items) else 1
     if told is None or not isinstance(told, (Items, Number)):
         return None if told is None else UNKNOWN
-    filled = kinds.of(node.args[1]) if _callee(node) == "full" and len(node.args) > 1 else KINDS_REAL
+    filled = kinds.of(node.args[1]) if name_of(node) == "full" and len(node.args) > 1 else KINDS_REAL
     element = filled.type if isinstance(filled, Number) else DOUBLE
-    named = any(k.arg == "dtype" for k in node.keywords) or len(node.args) > 1 + (_callee(node) == "full")
+    named = any(k.arg == "dtype" for k in node.keywords) or len(node.args) > 1 + (name_of(node) == "full")
     found = _dtype(node, kinds)
     return Array(found or element, rank, assumed=named and found is None)
 
@@ -536,7 +531,7 @@ def _like(of: Kind | None, node: ast.Call, kinds: Kinds) -> Kind | None:
 
 def _dtype(node: ast.Call, kinds: Kinds) -> NumberType | None:
     """The element type that a call asks for."""
-    position = {"zeros": 1, "ones": 1, "empty": 1, "ndarray": 1, "full": 2}.get(_callee(node), 99)
+    position = {"zeros": 1, "ones": 1, "empty": 1, "ndarray": 1, "full": 2}.get(name_of(node), 99)
     told = next((k.value for k in node.keywords if k.arg == "dtype"), None)
     if told is None and len(node.args) > position:
         told = node.args[position]
@@ -545,16 +540,4 @@ def _dtype(node: ast.Call, kinds: Kinds) -> NumberType | None:
     if isinstance(told, ast.Attribute) and told.attr == "dtype":
         other = kinds.of(told.value)
         return other.element if isinstance(other, Array) else None
-    return DTYPES.get(_type_name(told))
-
-
-def _callee(node: ast.Call) -> str:
-    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-
-
-def _type_name(node: ast.expr) -> str:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value.lstrip("<>=")
-    return node.id if isinstance(node, ast.Name) else ""
+    return DTYPES.get(type_name(told))

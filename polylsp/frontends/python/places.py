@@ -47,11 +47,6 @@ from polylsp.ir.program import (
     Variable,
 )
 
-# --------------------------------------------------------------------------------------------------
-# The variables of a function, and where the elements of its arrays are.
-# --------------------------------------------------------------------------------------------------
-
-
 _NOWHERE = Site(0, 0)
 
 

@@ -47,11 +47,6 @@ from polylsp.ir.program import (
     Unary,
 )
 
-# --------------------------------------------------------------------------------------------------
-# Expressions: numbers in, typed expressions of the model out.
-# --------------------------------------------------------------------------------------------------
-
-
 IN_PLACE: dict[type[ast.operator], BinaryOperator] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
     ast.LShift: "<<", ast.RShift: ">>",

@@ -13,7 +13,7 @@ from typing import TypeGuard
 
 from polylsp.frontends.python.kinds import Instance
 from polylsp.frontends.python.lowering_scope import Context
-from polylsp.frontends.python.names import ClassOf
+from polylsp.frontends.python.names import ClassOf, is_stored
 from polylsp.frontends.python.places import named_in
 from polylsp.frontends.python.usage import own_nodes
 from polylsp.frontends.python.value_flow import Iteration
@@ -159,7 +159,7 @@ def _of_values(
     context: Context, values: Sequence[ast.expr], reason: str, renewed: tuple[Site, ...], flows: bool = False
 ) -> Order:
     """Order of statements that add values to what those before left, which counts where they differ."""
-    bound = {n.id for one in values for n in ast.walk(one) if _is_stored(n)}
+    bound = {n.id for one in values for n in ast.walk(one) if is_stored(n)}
     names = {n.id for one in values for n in ast.walk(one) if isinstance(n, ast.Name)} - bound
     varying = tuple(site for name in sorted(names) for site in _varying(context, name))
     kind = "flow" if flows else "output"
@@ -178,11 +178,7 @@ def _varying(context: Context, name: str) -> Iterator[Site]:
                 stored = ast.walk(target)
             case _:
                 continue
-        yield from (context.site(n) for n in stored if _is_stored(n) and n.id == name)
-
-
-def _is_stored(node: ast.AST) -> TypeGuard[ast.Name]:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        yield from (context.site(n) for n in stored if is_stored(n) and n.id == name)
 
 
 def _order_of_sum(context: Context, node: ast.AugAssign) -> Order | None:
@@ -262,7 +258,7 @@ def order_of_test(context: Context, node: ast.While) -> Order | None:
     if _deciding(node):
         return Order(reason, kind="flow")
     inside = list(own_nodes(node.body))
-    bound = {n.id for n in inside if _is_stored(n)}
+    bound = {n.id for n in inside if is_stored(n)}
     counted = _counted_in(inside)
     named = {n.id for n in ast.walk(node.test) if isinstance(n, ast.Name)}
     leaves = any(isinstance(n, (ast.Break, ast.Return, ast.Raise, ast.Yield)) for n in inside)

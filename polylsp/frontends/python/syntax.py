@@ -20,14 +20,6 @@ from polylsp.frontends.python.shape_names import name_lengths
 from polylsp.frontends.python.words import Line
 from polylsp.ir.program import Rejection, Site
 
-# --------------------------------------------------------------------------------------------------
-# A function's tokens to a syntax tree whose nodes refer to their tokens.
-#
-# The tree is parsed from the tokens alone, written out anew with one space between them: comments
-# and layout within lines leave it as it is.
-# --------------------------------------------------------------------------------------------------
-
-
 _Position = tuple[int, int]
 
 _LINE = re.compile(r" \(detected at line \d+\)| on line \d+")

@@ -41,13 +41,6 @@ from polylsp.ir.program import (
     Statement,
 )
 
-# --------------------------------------------------------------------------------------------------
-# Names of parts of arrays: `row = a[i]`, `inner = u[1:-1, 1:-1]`, `for row in a`. A name that is
-# bound once and used only where it certainly holds that part stands for it: accesses of its
-# elements are accesses of the array's.
-# --------------------------------------------------------------------------------------------------
-
-
 _UNFOLLOWED = "is a part of an array that is not followed"
 
 

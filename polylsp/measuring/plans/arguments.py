@@ -220,16 +220,12 @@ def storage(subject: Subject, definite: frozenset[str]) -> Storage | NoPlan:
     """Arguments of the function, or the reason why they cannot be generated. `definite` are the names of
     matrices that have to be positive definite."""
     arguments: list[Argument] = []
-    memories: list[MemoryPlan] = []
-    variables: list[Variable] = []
+    memories: dict[Variable, MemoryPlan] = {}
     taken_apart: list[Member] = []
     known = counted(subject)
     for parameter in subject.function.parameters:
-        if isinstance(parameter.type, Integer):
-            name = parameter.source_name
-            arguments.append(Size(name) if name in known else Number(name, _WHOLE_NUMBER))
-        elif isinstance(parameter.type, Floating):
-            arguments.append(_real(parameter, len(arguments)))
+        if isinstance(parameter.type, (Integer, Floating)):
+            arguments.append(_number(parameter, known, len(arguments)))
         elif (found := _structure(subject, parameter)) is not None:
             arguments.append(found[0])
             taken_apart += found[1]
@@ -238,28 +234,30 @@ def storage(subject: Subject, definite: frozenset[str]) -> Storage | NoPlan:
             if isinstance(made, NoPlan):
                 return made
             arguments.append(Pointee(len(memories)))
-            memories.append(made)
-            variables.append(parameter)
-    for each in taken_apart:
-        member = each.variable
-        if isinstance(member.type, (Integer, Floating)) and not each.is_written:
-            whole = Size(member.name) if member.name in known else Number(member.name, _WHOLE_NUMBER)
-            is_whole = isinstance(member.type, Integer)
-            arguments.append(whole if is_whole else _real(member, len(arguments)))
-            continue
-        made = member_of(subject, each, definite)
-        if isinstance(made, NoPlan):
-            return made
-        memories.append(made)
-        variables.append(member)
+            memories[parameter] = made
+    for member in taken_apart:
+        if isinstance(member.variable.type, (Integer, Floating)) and not member.is_written:
+            arguments.append(_number(member.variable, known, len(arguments)))
+        else:
+            made = member_of(subject, member, definite)
+            if isinstance(made, NoPlan):
+                return made
+            memories[member.variable] = made
     for variable in _globals(subject):
         made = memory_of(subject, variable, definite)
         if isinstance(made, MemoryPlan):
-            memories.append(made)
-            variables.append(variable)
+            memories[variable] = made
         elif variable.name in _changed(subject):
             return made
-    return Storage(tuple(arguments), tuple(memories), tuple(variables))
+    return Storage(tuple(arguments), tuple(memories.values()), tuple(memories))
+
+
+def _number(variable: Variable, known: frozenset[str], position: int) -> Size | Number:
+    """An argument that is a number; `known` are the names of the sizes."""
+    if isinstance(variable.type, Floating):
+        return _real(variable, position)
+    name = variable.source_name
+    return Size(name) if name in known else Number(name, _WHOLE_NUMBER)
 
 
 def _real(variable: Variable, number: int) -> Number:

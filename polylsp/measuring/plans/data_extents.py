@@ -33,15 +33,6 @@ from polylsp.measuring.plans.structures import declared, is_led_to, is_member, r
 from polylsp.model.measurement import Extent, NoPlan, Rung
 from polylsp.poly.scop import Memory, Scop
 
-# --------------------------------------------------------------------------------------------------
-# Iterations and elements of the models of a function, and boxes around them at sizes that are
-# numbers.
-#
-# With the parameters fixed, isl's optima are whole numbers: parametric ones, which can be wrong
-# beside strides, are not used.
-# --------------------------------------------------------------------------------------------------
-
-
 _PARAM, _SET = isl.dim_type.param, isl.dim_type.set
 
 

@@ -35,7 +35,7 @@ from polylsp.measuring.plans.data_extents import Contents, Extents, contents
 from polylsp.measuring.plans.python_arguments import PythonExtents, python_storage, why_not_called
 from polylsp.measuring.plans.workload import Workloads, call, python_call, workloads
 from polylsp.model.action import Declined
-from polylsp.model.measurement import Extent, MemoryPlan, NoPlan, Rung
+from polylsp.model.measurement import MemoryPlan, NoPlan, Rung
 from polylsp.poly.budget import Exhausted, budgeted
 from polylsp.targets.numba.python_loops import source_of
 
@@ -157,11 +157,7 @@ def small(extents: Sizing, data: Storage, given: Mapping[str, int]) -> Rung:
 
 def used(data: Storage, rung: Rung) -> int:
     """The bytes of all memories."""
-    return sum(_bytes(each, memory.size) for each, memory in zip(rung.extents, data.memories, strict=True))
-
-
-def _bytes(extent: Extent, size: int) -> int:
-    return extent.count * size
+    return sum(each.count * memory.size for each, memory in zip(rung.extents, data.memories, strict=True))
 
 
 def _values() -> Iterator[int]:

@@ -33,13 +33,6 @@ from polylsp.ir.program import (
 )
 from polylsp.model.measurement import Member as MeasurementMember
 
-# --------------------------------------------------------------------------------------------------
-# Structures that a parameter points at, taken apart: each member that the function uses is a number
-# or a separate memory, by its spelling (`g->u`), also where pointers in structures lead to it
-# (`s->grid->u`).
-# --------------------------------------------------------------------------------------------------
-
-
 _QUALIFIER = r"(?:const|volatile|register)\s+"
 
 

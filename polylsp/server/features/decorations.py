@@ -30,11 +30,6 @@ from polylsp.server.documents import Document
 from polylsp.server.features.commands import APPLY_ACTION, MEASURE
 from polylsp.server.session import PolylspServer
 
-# --------------------------------------------------------------------------------------------------
-# Time limits of requests that wait for the analysis of the present text.
-# --------------------------------------------------------------------------------------------------
-
-
 _PATIENCE_SECONDS = 0.3
 
 PATIENCE_OF_A_PERSON = 3.0
@@ -236,7 +231,7 @@ async def document_symbol(ls: PolylspServer, params: types.DocumentSymbolParams)
     source, encoding = document.seen(uri) if document else None, ls.client.encoding
     if document is None or source is None or report is None:
         return None
-    found = inside(symbols(source, report), document.extent(uri))
+    found = inside(symbols(report), document.extent(uri))
     if ls.client.symbol_tree:
         return convert.symbol_tree(source, found, encoding)
     return convert.symbol_list(source, found, uri, encoding)

@@ -11,7 +11,7 @@ from typing import Any
 from lsprotocol import types
 
 from polylsp.server.client import SECTION, client_of
-from polylsp.server.features import on_demand
+from polylsp.server.features import commands
 from polylsp.server.parent_watch import end_with
 from polylsp.server.protocol import JsonText
 from polylsp.server.session import PolylspServer, path_of
@@ -107,7 +107,7 @@ def register_pull_diagnostics(ls: PolylspServer) -> None:
         )
         ls.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, options)(diagnostic)
         if ls.settings.workspace_diagnostics:
-            work = on_demand.answer("workspace_diagnostics", "workspace_diagnostic")
+            work = commands.answer("workspace_diagnostics", "workspace_diagnostic")
             ls.feature(types.WORKSPACE_DIAGNOSTIC)(work)
 
 
@@ -169,7 +169,7 @@ def did_change_trust(ls: PolylspServer, params: Any) -> None:
 def initialized(ls: PolylspServer, _: types.InitializedParams) -> None:
     """Start the worker, and ask the client for its settings and to watch files."""
     ls.jobs.start()
-    asyncio.get_running_loop().call_soon(on_demand.load_all)
+    asyncio.get_running_loop().call_soon(commands.load_all)
     watch_files(ls)
     register(ls)
     if ls.client.configuration:

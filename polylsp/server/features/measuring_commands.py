@@ -24,11 +24,6 @@ from polylsp.server.features.decorations import PATIENCE_OF_A_PERSON, fresh
 from polylsp.server.measurements import Bar
 from polylsp.server.session import PolylspServer
 
-# --------------------------------------------------------------------------------------------------
-# The command that measures a loop.
-# --------------------------------------------------------------------------------------------------
-
-
 NOT_TRUSTED = "Nothing is built or run in a folder that you do not trust."
 
 

@@ -14,10 +14,6 @@ from polylsp.server.documents import Document, HeldCell, NotebookDocument
 from polylsp.server.findings import CellFindings, Findings
 from polylsp.server.session import PolylspServer, path_of
 
-# --------------------------------------------------------------------------------------------------
-# textDocument/didOpen, didChange, didSave, didClose.
-# --------------------------------------------------------------------------------------------------
-
 
 def did_open(ls: PolylspServer, params: types.DidOpenTextDocumentParams) -> None:
     """A document is open: from now on the client determines its text."""

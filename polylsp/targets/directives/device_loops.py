@@ -30,12 +30,6 @@ from polylsp.targets.directives.host_code import headers, merged, runs
 from polylsp.targets.directives.loop_nesting import Work, largest_of, limited, work_in, work_of
 from polylsp.targets.directives.sharing import Sharing, sharing
 
-# --------------------------------------------------------------------------------------------------
-# The functions of the file and its headers that a loop calls, which must be compiled for the device
-# too.
-# --------------------------------------------------------------------------------------------------
-
-
 _COMPILED = re.compile(
     r"#[ \t]*pragma[ \t]+(acc[ \t]+routine|omp[ \t]+(begin[ \t]+)?declare[ \t]+target)\b[^\n]*\s*$"
 )

@@ -13,10 +13,6 @@ from polylsp.ir.effects import effects, expressions, loops_in
 from polylsp.ir.program import AddressOf, Block, Expr, If, Loop, Read, Site, Statement, subexpressions
 from polylsp.poly.scop import Access, Memory, Scop, ScopStatement
 
-# --------------------------------------------------------------------------------------------------
-# Host code in a region: statements between the loops of a device.
-# --------------------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True)
 class Run:

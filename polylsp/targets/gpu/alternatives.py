@@ -17,14 +17,10 @@ from polylsp.analysis.dependence.nest_schedules import computed
 from polylsp.ir.effects import effects, walk
 from polylsp.ir.program import Floating, Loop
 from polylsp.model.action import Declined
-from polylsp.poly.repairs import coalesced
+from polylsp.poly.budget import coalesced
 from polylsp.targets.gpu.leaves import Leaf, Leaves, leaves_of
 from polylsp.targets.gpu.mapping import Kernel, sets_of
 from polylsp.targets.gpu.region import Region, declared_in
-
-# --------------------------------------------------------------------------------------------------
-# A new order of the leaves' instances, with as much parallelism outermost as isl's scheduler finds.
-# --------------------------------------------------------------------------------------------------
 
 
 def dependences(region: Region, found: Leaves) -> isl.UnionMap:

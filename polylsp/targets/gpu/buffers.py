@@ -28,10 +28,6 @@ from polylsp.targets.gpu.leaves import Course, Former, Leaves
 from polylsp.targets.gpu.python_semantics import exact_words, is_unlimited
 from polylsp.targets.gpu.region import Region
 
-# --------------------------------------------------------------------------------------------------
-# Device buffers: the parts of arrays on the device, as expressions of the host.
-# --------------------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True, eq=False)
 class Buffer:

@@ -41,10 +41,6 @@ from polylsp.ir.program import (
 )
 from polylsp.ir.spelling import PRECEDENCE
 
-# --------------------------------------------------------------------------------------------------
-# Expressions of the program as CUDA C++ with the semantics of C.
-# --------------------------------------------------------------------------------------------------
-
 
 class Unwritable(Exception):
     """Something that has no place on the device; the sentence is for a person. It never leaves `cuda`."""

@@ -45,11 +45,6 @@ from polylsp.targets.gpu.cuda_expressions import (
 from polylsp.targets.gpu.python_semantics import is_unlimited
 from polylsp.targets.gpu.region import flat
 
-# --------------------------------------------------------------------------------------------------
-# Statements of the program as CUDA C++.
-# --------------------------------------------------------------------------------------------------
-
-
 INDENT = "    "
 
 

@@ -29,6 +29,7 @@ from polylsp.ir.program import (
 from polylsp.schedule.statement_leaves import counter
 from polylsp.targets.gpu.cuda_expressions import DOUBLE_FUNCTIONS, Words
 from polylsp.targets.gpu.leaves import Leaf, Leaves
+from polylsp.targets.gpu.mapping import maps_of
 from polylsp.targets.gpu.python_semantics import is_unlimited
 from polylsp.targets.gpu.region import Region, declared_in
 
@@ -114,7 +115,7 @@ def dimension_names(
     """Names for the dimensions of a schedule: a counter's, where the dimension is that counter wherever
     there is one of that name; a new one otherwise."""
     result: list[str] = []
-    maps = {each.get_tuple_name(isl.dim_type.in_): each for each in _maps(order)}
+    maps = {each.get_tuple_name(isl.dim_type.in_): each for each in maps_of(order)}
     count = max((each.dim(isl.dim_type.out) for each in maps.values()), default=0)
     for dimension in range(count):
         own = [_counter(region, leaf, maps[leaf.name], dimension, words.narrow) for leaf in leaves]
@@ -123,12 +124,6 @@ def dimension_names(
         clear = name and name not in result and _is_only(region, leaves, own, name)
         result.append(name if clear else fresh.name(f"c{dimension}"))
     return result
-
-
-def _maps(order: isl.UnionMap) -> Iterator[isl.Map]:
-    found: list[isl.Map] = []
-    order.foreach_map(found.append)
-    yield from found
 
 
 def _counter(

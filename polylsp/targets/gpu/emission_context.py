@@ -59,10 +59,6 @@ from polylsp.targets.gpu.region import Region
 from polylsp.targets.gpu.schedule_choice import sites_of
 from polylsp.targets.gpu.sum_kernels import Total
 
-# --------------------------------------------------------------------------------------------------
-# Functions of the file that kernels call: copies of them for the device.
-# --------------------------------------------------------------------------------------------------
-
 
 def helpers_of(region: Region, fresh: Fresh) -> dict[str, Helper]:
     """The copies of a region's helpers, by the names of the functions; raises `Unwritable`."""
@@ -325,7 +321,7 @@ def _parameters(
 def with_signs(region: Region, texts: Mapping[str, str]) -> dict[str, str]:
     """Values in C, without sizes that have no sign: a value below such a one may be negative. The host has
     checked that they are small."""
-    unsigned = {v.source_name for v in region.subject.variables if _has_no_sign(v)}
+    unsigned = {v.source_name for v in region.subject.variables if has_no_sign(v)}
     split = {name: text.split(" * ") for name, text in texts.items()}
     return {
         name: " * ".join(f"(int){each}" if each in unsigned else each for each in factors)
@@ -333,7 +329,8 @@ def with_signs(region: Region, texts: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _has_no_sign(variable: Variable) -> bool:
+def has_no_sign(variable: Variable) -> bool:
+    """True for an unsigned integer."""
     return isinstance(variable.type, Integer) and not variable.type.signed
 
 

@@ -17,11 +17,12 @@ from polylsp.emit.c_syntax import LoopText, surrounded, undirected
 from polylsp.emit.c_text import style_of
 from polylsp.emit.directive_placing import above_comment, is_whole
 from polylsp.emit.subject import Subject
-from polylsp.ir.program import Integer, Loop, Variable
+from polylsp.ir.program import Integer, Loop
 from polylsp.model.action import Declined, Replacement
 from polylsp.targets.directives.loop_nesting import work_of
 from polylsp.targets.gpu.buffers import Buffer, sizes
 from polylsp.targets.gpu.cuda_statements import INDENT, folded, wrapped
+from polylsp.targets.gpu.emission_context import has_no_sign
 from polylsp.targets.gpu.host_lines import (
     STREAMS,
     Group,
@@ -55,10 +56,6 @@ from polylsp.targets.gpu.launched import template
 from polylsp.targets.gpu.members import as_written
 from polylsp.targets.gpu.region import Region, loops_at
 from polylsp.targets.gpu.slabs import Slabs
-
-# --------------------------------------------------------------------------------------------------
-# Inner host function: transfers in, launches, transfers out.
-# --------------------------------------------------------------------------------------------------
 
 
 def run_lines(host: Host, inside: Sequence[str]) -> Iterator[str]:
@@ -277,7 +274,7 @@ def _checks(host: Host) -> Iterator[str]:
     for each in host.limits:
         if each in narrow:
             continue
-        unsigned = each in {v.source_name for v in host.scalars if _is_unsigned(v)}
+        unsigned = each in {v.source_name for v in host.scalars if has_no_sign(v)}
         yield f"if ({each} > {most})" if unsigned else f"if ({each} > {most} || {each} < -{most})"
         yield f"{INDENT}return cudaErrorInvalidValue;"
     wide = host.wide
@@ -319,10 +316,6 @@ def _counted(host: Host, products: Sequence[str]) -> Iterator[str]:
     lines = [f"{each} > INT_MAX" for each in products] or ["false"]
     yield from folded(f"const bool {many} = {' || '.join(lines)};")
     yield f"const auto {run} = {many} ? run_{host.name}<long long> : run_{host.name}<int>;"
-
-
-def _is_unsigned(variable: Variable) -> bool:
-    return isinstance(variable.type, Integer) and not variable.type.signed
 
 
 def _address(buffer: Buffer, end: bool) -> str:

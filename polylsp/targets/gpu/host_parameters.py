@@ -43,10 +43,6 @@ from polylsp.targets.gpu.region import Region
 from polylsp.targets.gpu.slabs import Slabs
 from polylsp.targets.gpu.sum_kernels import BLOCKS
 
-# --------------------------------------------------------------------------------------------------
-# Host function that runs kernels: its parameters, and its memory.
-# --------------------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True, eq=False)
 class Host:

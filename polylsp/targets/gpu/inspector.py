@@ -373,26 +373,32 @@ class _Inspector:
 def _needed(statements: tuple[Statement, ...], measured: frozenset[int], first: list[Expr]) -> frozenset[str]:
     """Unique names of the variables on which some subscripts depend, and whether control comes to them: those
     in conditions around, and in what is assigned to others of them."""
-    found = {v for value in first for v in _scalars(value)}
-    while True:
-        more = set(found)
-        for each in walk(*statements):
-            inside = list(walk(each))
-            own = any(id(s) in measured or isinstance(s, Jump) or _sets_one_of(s, found) for s in inside)
-            if own and isinstance(each, (Loop, If)):
-                more |= {v for value in expressions(each) for v in _scalars(value)}
-            if own and isinstance(each, Loop):
-                header = (
-                    s for s in walk(*statements) if isinstance(s, Assign) and within(s.site, each.header)
-                )
-                more |= {s.target.variable.name for s in header if not s.target.steps}
-            if isinstance(each, Assign) and not each.target.steps and each.target.variable.name in found:
-                more |= {v for value in expressions(each) for v in _scalars(value)}
-            if id(each) in measured:
-                more |= {v for value in _guards(each) for v in _scalars(value)}
-        if more == found:
-            return frozenset(found)
+    found, more = set[str](), {v for value in first for v in _scalars(value)}
+    while more != found:
         found = more
+        more = found.union(*(_needed_by(each, statements, measured, found) for each in walk(*statements)))
+    return frozenset(found)
+
+
+def _needed_by(
+    statement: Statement, statements: tuple[Statement, ...], measured: frozenset[int], found: set[str]
+) -> set[str]:
+    """Variables that one statement adds to those `found`."""
+    values: list[Expr] = list(_guards(statement)) if id(statement) in measured else []
+    names: set[str] = set()
+    if isinstance(statement, Assign) and not statement.target.steps:
+        values += expressions(statement) if statement.target.variable.name in found else ()
+    decides = isinstance(statement, (Loop, If)) and any(
+        id(s) in measured or isinstance(s, Jump) or _sets_one_of(s, found) for s in walk(statement)
+    )
+    if decides:
+        values += expressions(statement)
+    if decides and isinstance(statement, Loop):
+        assigned = (
+            s for s in walk(*statements) if isinstance(s, Assign) and within(s.site, statement.header)
+        )
+        names = {s.target.variable.name for s in assigned if not s.target.steps}
+    return names.union(v for value in values for v in _scalars(value))
 
 
 def _heads(block: Block) -> frozenset[int]:

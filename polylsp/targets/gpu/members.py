@@ -42,6 +42,7 @@ from polylsp.ir.program import (
     Type,
     Unary,
     Variable,
+    innermost,
     shape_of,
     subexpressions,
 )
@@ -145,50 +146,48 @@ def _found(subject: Subject, own: list[Place], aliases: Mapping[str, Place], fre
     last = steps[-1]
     if not isinstance(last, Field) or not _is_plain(root, steps) or not _is_steady(subject, root, steps):
         return None
+    numbers, before = _numbers(last.type), _steps_before(root, aliases)
     chosen = [
         k for k, s in enumerate(steps) if isinstance(s, Index) and not all(_is_first(p, k) for p in own)
     ]
-    if len(chosen) > 1 or any(k in chosen or _follows(steps, k) for k in range(*_behind(chosen, steps))):
-        return None
-    numbers = _numbers(last.type)
-    if numbers is None:
+    if numbers is None or before is None or len(chosen) > 1:
         return None
     element, extents, is_led = numbers
-    trail = len(extents)
-    if any(len(p.steps) - len(steps) not in (trail, 0) or not _ends_in_index(p, len(steps)) for p in own):
+    if any(
+        len(p.steps) - len(steps) not in (len(extents), 0) or not _ends_in_index(p, len(steps)) for p in own
+    ):
         return None
-    if chosen and is_led:
+    # A member behind another subscript, or behind a pointer, is in no structure of the array itself.
+    if chosen and (is_led or any(isinstance(step, Index) for step in steps[chosen[0] + 1 :])):
         return None
     fixed = chosen[0] if chosen else len(steps)
-    before = _steps_before(root, aliases)
-    if before is None:
-        return None
-    base, text = _text(root, steps[:fixed]), _text(root, steps)
     words = [root.source_name, *(s.name for s in steps if isinstance(s, Field))]
     name = fresh.name("_".join(words))
-    rows: Type = element
-    for extent in extents[:0:-1]:
-        rows = Array(rows, extent)
-    if not chosen and not extents:
-        of_type: Type = element
-    elif chosen:
-        of_type = Array(Array(rows, extents[0]) if extents else rows, _root_extent(root, steps[:fixed]))
-    else:
-        of_type = Array(rows, None if is_led else extents[0])
+    of_type: Type = element
+    for extent in reversed(extents):
+        of_type = Array(of_type, extent)
+    if chosen:
+        of_type = Array(of_type, root.type.extent if isinstance(root.type, Array) and not fixed else None)
     is_pointed = is_led or isinstance(root.type, Pointer) or any(isinstance(s, Index) for s in steps[:fixed])
     storage = root.storage
     if is_pointed:
         storage = "parameter" if isinstance(of_type, Array) else "global"
-    variable = replace(root, name=name, source_name=name, type=of_type, storage=storage, bytes=None)
-    variable = replace(variable, const=root.const and not is_pointed)
-    if chosen:
-        zeros = "[0]" * trail
-        first = f"&{_text(root, (*steps[:fixed], _FIRST, *steps[fixed + 1 :]))}{zeros}"
-        size = f"sizeof({base}[0])"
-        rest = f"{first[1:].removesuffix(zeros)}" if trail else ""
-        member = Member(text, first, size, base, trail, rest)
-        return _Found(variable, before + fixed, True, member, fixed)
-    return _Found(variable, before + fixed, False, Member(text), fixed)
+    const = root.const and not is_pointed
+    variable = replace(
+        root, name=name, source_name=name, type=of_type, storage=storage, bytes=None, const=const
+    )
+    member = _member_of_each(root, steps, fixed, len(extents)) if chosen else Member(_text(root, steps))
+    return _Found(variable, before + fixed, bool(chosen), member, fixed)
+
+
+def _member_of_each(root: Variable, steps: tuple[Index | Field, ...], chosen: int, depth: int) -> Member:
+    """A member of the structures of an array, among which the subscript number `chosen` chooses; the member
+    is an array of `depth` dimensions."""
+    base = _text(root, steps[:chosen])
+    first = _text(root, (*steps[:chosen], _FIRST, *steps[chosen + 1 :]))
+    zeros = "[0]" * depth
+    size, rows = f"sizeof({base}[0])", first if depth else ""
+    return Member(_text(root, steps), f"&{first}{zeros}", size, base, depth, rows)
 
 
 def _steps_before(root: Variable, aliases: Mapping[str, Place]) -> int | None:
@@ -208,33 +207,16 @@ def _led(root: Variable, aliases: Mapping[str, Place]) -> int | None:
     return _steps_before(root, aliases) if isinstance(of_type, (Integer, Floating)) else None
 
 
-def _behind(chosen: list[int], steps: tuple[Index | Field, ...]) -> tuple[int, int]:
-    """Numbers of the steps after the subscript of an array of structures: the first, and the one past the
-    last."""
-    return (chosen[0] + 1, len(steps)) if chosen else (0, 0)
-
-
-def _follows(steps: tuple[Index | Field, ...], number: int) -> bool:
-    """True if a step is a subscript: a member behind it is in no structure of the array itself."""
-    return isinstance(steps[number], Index)
-
-
 _FIRST = Index(Constant(0, Integer(32, True), Site(0, 0)))
 
 
 def _is_plain(root: Variable, steps: tuple[Index | Field, ...]) -> bool:
     """True if there is no union on the way, and no bit-field at its end."""
     types = [root.type, *(s.type for s in steps if isinstance(s, Field))]
-    inner = [_innermost(each) for each in types if each is not None]
+    inner = [innermost(each) for each in types if each is not None]
     unions = any(isinstance(each, Struct) and each.union for each in inner)
     bit_field = any(isinstance(s, Field) and s.bit_field for s in steps)
     return not unions and not bit_field and not root.per_thread and len(inner) == len(types)
-
-
-def _innermost(of_type: Type) -> Type:
-    while isinstance(of_type, (Array, Pointer)):
-        of_type = of_type.element if isinstance(of_type, Array) else of_type.to
-    return of_type
 
 
 def _is_steady(subject: Subject, root: Variable, steps: tuple[Index | Field, ...]) -> bool:
@@ -289,11 +271,6 @@ def _numbers(of_type: Type | None) -> tuple[Type, tuple[Expr | None, ...], bool]
     if isinstance(of_type, Floating) or (isinstance(of_type, Integer) and of_type.bits in _BITS):
         return of_type, tuple(extents), is_led
     return None
-
-
-def _root_extent(root: Variable, steps: tuple[Index | Field, ...]) -> Expr | None:
-    """Number of structures in an array with a name of its own."""
-    return root.type.extent if isinstance(root.type, Array) and not steps else None
 
 
 def _text(root: Variable, steps: tuple[Index | Field, ...]) -> str:

@@ -28,10 +28,6 @@ from polylsp.targets.gpu.pycuda_host import NAMES, host_of
 from polylsp.targets.gpu.region import Region, loops_at, region_of
 from polylsp.targets.numba.python_loops import Source, fresh, lines_of, source_of
 
-# --------------------------------------------------------------------------------------------------
-# Semantic differences between kernels and Python.
-# --------------------------------------------------------------------------------------------------
-
 
 def differences(found: Launched) -> Iterator[str]:
     """Remarks on numerical differences for the user."""

@@ -37,11 +37,6 @@ from polylsp.targets.gpu.python_semantics import is_unlimited
 from polylsp.targets.gpu.slabs import Slabs
 from polylsp.targets.gpu.sum_kernels import BLOCKS
 
-# --------------------------------------------------------------------------------------------------
-# Function of the host that runs kernels from Python: its parameters, and its names.
-# --------------------------------------------------------------------------------------------------
-
-
 NAMES = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
 
 

@@ -15,6 +15,7 @@ from typing import Literal
 import islpy as isl
 
 from polylsp.ir.program import (
+    COMPARISONS,
     Binary,
     Call,
     Cast,
@@ -46,11 +47,6 @@ from polylsp.targets.gpu.cuda_expressions import (
     place_text,
 )
 from polylsp.targets.gpu.region import Region
-
-# --------------------------------------------------------------------------------------------------
-# Subscripts of Python, which count from the end where they are negative.
-# --------------------------------------------------------------------------------------------------
-
 
 Sign = Literal["never", "always", "sometimes"]
 
@@ -113,7 +109,6 @@ def _linear(value: Expr, names: dict[str, str], parameters: dict[str, str]) -> s
 # --------------------------------------------------------------------------------------------------
 
 
-COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 SMALL, LOCAL = 1 << 30, 1 << 40
 """Largest values of counters and sizes, and of variables that are integers."""
 

@@ -36,11 +36,6 @@ from polylsp.targets.gpu.mapping import Kernel, kernels, maps_of, respects, sets
 from polylsp.targets.gpu.region import Region
 from polylsp.targets.gpu.sum_kernels import sum_of, updates
 
-# --------------------------------------------------------------------------------------------------
-# Atomic updates by several threads: for sums whose elements data chooses, as in a histogram, where
-# no thread can have private sums.
-# --------------------------------------------------------------------------------------------------
-
 
 def with_atomics(found: Leaves, seen: Leaves, made: Sequence[Kernel]) -> Leaves | None:
     """The leaves that were `found`, with updates that may come in any order, if of those that were `seen` one

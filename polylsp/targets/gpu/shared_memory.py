@@ -19,12 +19,6 @@ from polylsp.targets.gpu.coalescing import Reference, is_plain, subscripts_at
 from polylsp.targets.gpu.leaves import Segment, varies
 from polylsp.targets.gpu.mapping import Axis, is_next, is_same, onto
 
-# --------------------------------------------------------------------------------------------------
-# Parts of arrays that the threads of a block use together: they copy them to shared memory first,
-# side by side (Verdoolaege et al., TACO 2013, section 6).
-# --------------------------------------------------------------------------------------------------
-
-
 _SET, _PARAM = isl.dim_type.set, isl.dim_type.param
 STRIP = "__s"
 """isl's name for the first iteration of a strip."""

@@ -34,11 +34,6 @@ from polylsp.targets.gpu.slab_ends import (
     total,
 )
 
-# --------------------------------------------------------------------------------------------------
-# Rows of an array that a slab needs: a proof that they move along with it, and their ends.
-# --------------------------------------------------------------------------------------------------
-
-
 _HALO = 128
 """Halo of a slab: the largest number of further rows; with more, little would be saved."""
 

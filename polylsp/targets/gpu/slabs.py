@@ -29,13 +29,6 @@ from polylsp.targets.gpu.schedule_choice import Choice
 from polylsp.targets.gpu.slab_ends import END, FIRST, SIZE, Ends, Words, difference
 from polylsp.targets.gpu.slab_parts import Cut, Part, Parts, cuts
 
-# --------------------------------------------------------------------------------------------------
-# Slabs: iterations of the outermost loops that run one after the other, for which the device has
-# only the necessary parts of arrays, where it has no room for all of them (the loop tiling of
-# jit4GPU: Garg and Amaral, A compilation framework to execute Python numerical-intensive
-# applications in a hybrid CPU-GPU execution environment, 2012, section 4.4).
-# --------------------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True, slots=True)
 class Called:

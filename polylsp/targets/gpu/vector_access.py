@@ -31,10 +31,6 @@ from polylsp.targets.gpu.emission_context import Placed
 from polylsp.targets.gpu.leaves import Leaf, Segment
 from polylsp.targets.gpu.mapping import Axis, Launch, count
 
-# --------------------------------------------------------------------------------------------------
-# Elements of a row that a thread loads or stores as vectors, and those it accesses alone.
-# --------------------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True, eq=False)
 class Row:

@@ -15,12 +15,8 @@ from polylsp.ir.effects import loops_in
 from polylsp.ir.program import Array, Pointer
 from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Answer, Declined, Edited, Replacement
-from polylsp.targets.numba.numba_subset import ELEMENTWISE
+from polylsp.targets.numba.numba_subset import ELEMENTWISE, indices
 from polylsp.targets.numba.python_loops import LoopText, Source, loop_text
-
-# --------------------------------------------------------------------------------------------------
-# Array statements of a function that Numba is to run in parallel: it does so with them as well.
-# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +164,7 @@ def _is_in_step(source: Source, read: ast.expr, target: ast.expr) -> bool:
         return True
     if not isinstance(read, ast.Subscript) or not isinstance(target, ast.Subscript):
         return False
-    own, other = _indices(read.slice), _indices(target.slice)
+    own, other = indices(read.slice), indices(target.slice)
     if ast.unparse(read.value) != ast.unparse(target.value) or len(own) != len(other):
         return False
     return all(
@@ -177,10 +173,6 @@ def _is_in_step(source: Source, read: ast.expr, target: ast.expr) -> bool:
         else isinstance(source.kinds.of(a), Number) and isinstance(source.kinds.of(b), Number)
         for a, b in zip(own, other, strict=True)
     )
-
-
-def _indices(node: ast.expr) -> list[ast.expr]:
-    return node.elts if isinstance(node, ast.Tuple) else [node]
 
 
 # --------------------------------------------------------------------------------------------------

@@ -16,12 +16,6 @@ from polylsp.ir.program import Array, Floating, Integer, Pointer, Type, Variable
 from polylsp.model.action import Edited, Replacement
 from polylsp.targets.numba.python_loops import Source
 
-# --------------------------------------------------------------------------------------------------
-# Subset of Python that Numba is expected to compile; an allow-list, so that all other code is left
-# alone.
-# --------------------------------------------------------------------------------------------------
-
-
 _PLAIN = (
     ast.Assign, ast.AugAssign, ast.For, ast.While, ast.If, ast.Return, ast.Pass, ast.Continue, ast.Break,
     ast.Expr, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Name, ast.Subscript, ast.Slice,
@@ -203,7 +197,7 @@ def why_not_in_parallel(source: Source) -> str:
     not compile. Empty if none was found."""
     for node in source.nodes:
         match node:
-            case ast.Subscript(slice=index) if any(_is_added(source, one) for one in _indices(index)):
+            case ast.Subscript(slice=index) if any(_is_added(source, one) for one in indices(index)):
                 told = f"`{ast.unparse(node)}` on line {source.line(node)} adds a dimension"
                 return f"{told}, which Numba cannot run in parallel: write loops."
             case ast.AugAssign(target=target, value=value) if _spreads(source, target, value):
@@ -214,7 +208,8 @@ def why_not_in_parallel(source: Source) -> str:
     return ""
 
 
-def _indices(node: ast.expr) -> list[ast.expr]:
+def indices(node: ast.expr) -> list[ast.expr]:
+    """The subscripts of an element."""
     return node.elts if isinstance(node, ast.Tuple) else [node]
 
 

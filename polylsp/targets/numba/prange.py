@@ -26,11 +26,6 @@ from polylsp.targets.numba.array_loops import Overlaps, overlapping_statements
 from polylsp.targets.numba.numba_subset import element_of, why_not_compiled, why_not_in_parallel
 from polylsp.targets.numba.python_loops import Source, range_arguments, source_of, successor
 
-# --------------------------------------------------------------------------------------------------
-# Loops that Numba can run over `prange`, and the edit of their headers.
-# --------------------------------------------------------------------------------------------------
-
-
 _FORMS = {"+": ("+", "-"), "*": ("*",), "min": ("min",), "max": ("max",)}
 """The operators of the one update that Numba takes for a reduction, which combines copies by another one."""
 

@@ -31,12 +31,6 @@ from polylsp.targets.numba.python_loops import (
     replaced,
 )
 
-# --------------------------------------------------------------------------------------------------
-# The iterations of loops over ranges, read off their headers, as a set of which isl can make other
-# loops.
-# --------------------------------------------------------------------------------------------------
-
-
 Linear = dict[str, int]
 """A sum: factors of `i0`, `i1`, … (counters) and `p0`, `p1`, … (atoms), and of 1 (the empty name)."""
 

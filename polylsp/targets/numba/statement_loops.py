@@ -429,8 +429,8 @@ class _Writer:
         """The indices of a slice, under the assumption that it is inside of the array: NumPy cuts off what is
         not, and counts negative bounds from the end."""
         end = length(array, at)
-        first = self._bound(node.lower, array) if node.lower is not None else ZERO
-        last = self._bound(node.upper, array) if node.upper is not None else end
+        first = self._bound(node.lower) if node.lower is not None else ZERO
+        last = self._bound(node.upper) if node.upper is not None else end
         if not first.terms and first.number < 0:
             raise _Other
         if not last.terms and last.number < 0:
@@ -446,7 +446,7 @@ class _Writer:
         if not self.facts.holds(form):
             self.assumed[form] = Assumption("in-bounds", (subject,), sentence, guard)
 
-    def _bound(self, node: ast.expr, array: str) -> Affine:
+    def _bound(self, node: ast.expr) -> Affine:
         found = affine(node, self._is_number)
         if found is None:
             raise _Other
