@@ -29,7 +29,7 @@ from polylsp.analysis.scop.raw_accesses import LoopEntry
 from polylsp.analysis.scop.reductions import usual_starts
 from polylsp.analysis.scop.summaries import Calls
 from polylsp.analysis.scop.symbolic_value import Poly
-from polylsp.analysis.scop.untaken import computes, firm_obstacle, without_reports
+from polylsp.analysis.scop.untaken import computes, firm_obstacle, loops_left_out, without_reports
 from polylsp.analysis.scop.walk import walk_region
 from polylsp.analysis.scop.walk_scope import COARSE, FULL, Detail, Scope, leads_away, one_of_several
 from polylsp.analysis.scop.walk_state import (
@@ -337,6 +337,7 @@ class _Cutter:
         self.flush([made])
         self.restore(before)
         self.disturb(statement)
+        self.block(tuple(loops_left_out(statement, made)))
         return True
 
     def only_reports(self, loop: Loop) -> bool:

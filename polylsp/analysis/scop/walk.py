@@ -40,6 +40,8 @@ from polylsp.analysis.scop.raw_accesses import LoopEntry, RawAccess, RawStatemen
 from polylsp.analysis.scop.reductions import (
     Update,
     conditional_extremum,
+    conditional_flag,
+    extremum_apart,
     reduction_of,
     tracked_extremum,
 )
@@ -312,6 +314,9 @@ class _Walker:
         scope.environment[variable.name] = value
 
     def branch(self, statement: If) -> None:
+        apart = extremum_apart(statement, self.is_quiet)
+        if apart is not None:
+            return self.branch(apart)
         spelled = replace(statement, condition=self.spelled_out(statement.condition))
         extremum = conditional_extremum(spelled, self.is_quiet)
         if extremum is not None and self.is_tracked(extremum[0].target) is False:
@@ -323,6 +328,9 @@ class _Walker:
         )
         scope = self.scope
         inside, outside, opaque = split(statement.condition, scope)
+        flag = conditional_flag(statement) if opaque is not None else None
+        if flag is not None and self.may_be_truth(flag[0].target):
+            return self.flag(inside, *flag)
         before, active, guards = scope.environment, scope.active, scope.guards
         ends: list[tuple[Environment, isl.Set, bool]] = []
         marks = [len(self.region.statements)]
@@ -417,6 +425,29 @@ class _Walker:
             self.forget(assign)
         self.rest([*reads, *writes], update)
         self.emit(statement.site, [*reads, *self.accesses.called(statement.condition), *writes])
+
+    def flag(self, inside: isl.Set, assign: Assign, update: Update) -> None:
+        """Update a flag in those of the iterations `inside` for which data say so."""
+        scope, active = self.scope, self.scope.active
+        scope.active = inside
+        accesses = [
+            *self.accesses.read(assign.target, update.operator),
+            *self.accesses.write(assign.target, update.operator),
+        ]
+        for access in accesses:
+            access.exact = False
+        self.forget(assign)
+        self.rest(accesses, update)
+        self.emit(assign.site, accesses)
+        scope.active = active
+
+    def may_be_truth(self, place: Place) -> bool:
+        """True if a scalar is memory that loops around the point change, and starts with no number but 0 and
+        1 there."""
+        entries = (self.region.entries[frame.loop.ordinal] for frame in self.scope.frames)
+        starts = [entry.environment.get(place.variable.name) for entry in entries]
+        numbers = [start.as_constant for start in starts if isinstance(start, Poly)]
+        return bool(starts) and not self.is_tracked(place) and {*numbers} <= {None, 0, 1}
 
     def forget(self, assign: Assign) -> None:
         variable = assign.target.variable
