@@ -108,11 +108,14 @@ def _is_shared_scalar(sharing: DataSharing, memory: Memory) -> bool:
 
 def _happens_by_data(conflicts: Conflicts, loop: Loop, memory: Memory) -> bool:
     """True if iterations only update a variable by one operator, under conditions on the data of each
-    iteration, and are numerous for all parameter values."""
+    iteration, and are numerous for all parameter values; not where all of them store one constant."""
     accesses = conflicts.accesses(memory, loop.ordinal)
     operator = reassociable(conflicts, accesses, loop.ordinal)
     guards = [guard for access in accesses for guard in conflicts.statement(access).guards]
     if operator is None or any(each.update != operator for each in accesses):
+        return False
+    stored = (s for s in walk(loop) if isinstance(s, Assign) and s.target.variable == memory.variable)
+    if all(each.operator is None and isinstance(stripped(each.value), Constant) for each in stored):
         return False
     if any(guard.kind != "if" for guard in guards) or not _reads_data(loop, memory.variable):
         return False

@@ -43,6 +43,7 @@ from polylsp.analysis.scop.walk_state import (
     Value,
 )
 from polylsp.ir.effects import Effects, effects, nodes, pointers_followed, walk
+from polylsp.ir.induction import reads_only
 from polylsp.ir.library import effect_of
 from polylsp.ir.liveness import addresses_held
 from polylsp.ir.program import (
@@ -153,18 +154,23 @@ def _addresses(function: Function, calls: Calls) -> Addresses:
 @dataclass(slots=True)
 class _Run:
     """Statements modelled together, and the number of their assignments. `sets`: a loop among them sets
-    pointers in memory; `follows`: a statement follows such pointers."""
+    pointers in memory; `moves`: another statement does, and none of these (`leads`) to memory that may have
+    another name; `follows`: a statement follows such pointers."""
 
     statements: list[Statement]
     assignments: int = 0
     sets: bool = False
+    moves: bool = False
+    leads: bool = False
     follows: bool = False
 
     def stands_apart_from(self, before: _Run) -> bool:
         """True if this statement is not modelled together with those before it: a nest follows no pointers
         that it sets, and a loop does not make isl's problems too large."""
         is_large = before.assignments + self.assignments > _MOST_STATEMENTS
-        conflicts = (self.sets or before.sets) and (self.follows or before.follows)
+        follows, leads = self.follows or before.follows, self.leads or before.leads
+        moves = (self.moves or before.moves) and not leads
+        conflicts = (self.sets or before.sets or moves) and follows
         return conflicts or (is_large and isinstance(self.statements[0], Loop))
 
     def append(self, more: _Run) -> None:
@@ -172,14 +178,32 @@ class _Run:
         self.statements += more.statements
         self.assignments += more.assignments
         self.sets, self.follows = self.sets or more.sets, self.follows or more.follows
+        self.moves, self.leads = self.moves or more.moves, self.leads or more.leads
 
 
 def _run_of(statement: Statement, calls: Calls) -> _Run:
     """Run of one statement."""
     own = with_calls(effects(statement), calls)
-    sets = isinstance(statement, Loop) and sets_pointers(own)
+    sets, is_loop = sets_pointers(own), isinstance(statement, Loop)
+    leads = sets and not is_loop and _leads_elsewhere(statement, own)
     follows = bool(own.calls) or any(True for p in own.places for _ in pointers_followed(p))
-    return _Run([statement], _assignments([statement]), sets, follows)
+    amount = _assignments([statement])
+    return _Run([statement], amount, sets and is_loop, sets and not is_loop, leads, follows)
+
+
+def _leads_elsewhere(statement: Statement, own: Effects) -> bool:
+    """True if a statement with these effects may set a pointer in memory to memory that has another name:
+    not by moving it on, nor to the result of a call."""
+    found = 0
+    for inner in walk(statement):
+        if isinstance(inner, Assign) and inner.target.steps and isinstance(inner.target.type, Pointer):
+            found += 1
+            value = stripped(inner.value)
+            moved = inner.operator is not None or isinstance(value, (Call, Constant))
+            if not moved and not (isinstance(value, Binary) and reads_only(value.left, inner)):
+                return True
+    # Others are set by called functions.
+    return found < sum(isinstance(place.type, Pointer) for place in own.places)
 
 
 @dataclass
