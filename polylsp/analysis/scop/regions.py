@@ -14,6 +14,7 @@ import islpy as isl
 
 from polylsp.analysis.scop.access_relations import to_scop
 from polylsp.analysis.scop.accesses import allocation, split
+from polylsp.analysis.scop.bounded_trips import bound_trips
 from polylsp.analysis.scop.call_effects import allocates, manages_memory, with_calls
 from polylsp.analysis.scop.evaluation import entry_value
 from polylsp.analysis.scop.obstacles import (
@@ -577,12 +578,16 @@ def nest_of(
     scope: Scope,
     live: frozenset[str],
     inherited: tuple[Assumption, ...] = (),
+    *,
+    bounded: bool = False,
 ) -> Nest:
     """The model of statements under static control, from the state in `scope`, which is left at the state
-    after them."""
+    after them; `bounded`: loops whose rounds depend on data are assumed to stay within those around them."""
     entry, environment = scope.active, dict(scope.environment)
     scope.position = [0]
     region = walk_region(statements, scope)
+    if bounded:
+        bound_trips(region, scope.parameters)
     loops = [s for s in walk(*statements) if isinstance(s, Loop)]
     site = Site(min(s.site.first for s in loops), max(s.site.last for s in loops))
     scop = to_scop(region, entry.params(), scope.parameters, site, live, inherited)
@@ -610,8 +615,10 @@ def _outdated(environment: Environment, scope: Scope) -> frozenset[str]:
 # --------------------------------------------------------------------------------------------------
 
 
-def again(entry: LoopEntry, parameters: Parameters, calls: Calls, live: frozenset[str]) -> Nest:
-    """The model of one loop alone."""
+def again(
+    entry: LoopEntry, parameters: Parameters, calls: Calls, live: frozenset[str], *, bounded: bool = False
+) -> Nest:
+    """The model of one loop alone; `bounded` as in `nest_of`."""
     names = {f.dimension for f in entry.frames}
     own = with_calls(effects(entry.loop), calls)
     variables = {v.name: v for v in own.variables | calls.counters(own.calls)}
@@ -629,7 +636,8 @@ def again(entry: LoopEntry, parameters: Parameters, calls: Calls, live: frozense
     scope = Scope(parameters, environment, own, space, calls=calls, detail=entry.detail)
     around = tuple(a for f in entry.frames for a in f.assumptions if a.kind == "no-wrap")
     last, parameters.epoch = parameters.epoch, entry.epoch
-    found = nest_of((entry.loop,), scope, live, (*entry.inherited, *around))
+    inherited = (*entry.inherited, *around)
+    found = nest_of((entry.loop,), scope, live, inherited, bounded=bounded)
     parameters.epoch = last
     return found
 

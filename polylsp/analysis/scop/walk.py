@@ -104,6 +104,7 @@ def enter_loop(loop: Loop, scope: Scope, declared: Mapping[str, int]) -> Entered
     outside = scope.environment
     frame = _push(loop, scope, counter, changed)
     frame.even = frozenset(amounts)
+    frame.start = counter.start if counter.variable is not None else None
     dimension = Poly.atom(Symbol(frame.dimension))
     rounds = floor_div((dimension - counter.start) * (1 if counter.step > 0 else -1), abs(counter.step))
     scope.environment = dict(outside)
