@@ -230,7 +230,8 @@ Reached = Union[ByCallee, ByAddress, None]
 class IndexElement:
     """The element `e` of an index array of which the subscript at `dimension` of an access is computed, as
     `factor * e + offset`: `relation` is `S[i] -> [subscripts into the index array]`, over all its subscripts,
-    `offset` is `S[i] -> [offset]`, and `far` has the pairs of offsets that are `factor` or more apart."""
+    `offset` is `S[i] -> [offset]`, and `far` has the pairs of offsets that are `factor` or more apart.
+    `in_row`: the subscript is not less than that, and less than what the next element gives."""
 
     dimension: int
     memory: Memory
@@ -238,13 +239,15 @@ class IndexElement:
     factor: Hashable
     offset: isl.Map
     far: isl.Map
+    in_row: bool = False
 
     def may_differ(self, other: IndexElement) -> isl.Map | None:
         """The pairs of instances in which two subscripts may be equal though the elements of the index array
-        have different values; `None` for elements of two arrays."""
+        have different values, or are the starts of different rows; `None` for elements of two arrays."""
         same = self.memory is other.memory and self.factor == other.factor
-        if not same or self.dimension != other.dimension:
+        if not same or self.dimension != other.dimension or self.in_row != other.in_row:
             return None
+        # Rows that are all moved by as much do not overlap; with a factor of 1, `far` has all other pairs.
         return self.offset.apply_range(self.far).apply_range(other.offset.reverse())
 
 

@@ -219,7 +219,8 @@ def _chosen_by(
     names = frozenset(iterator_names(raw))
     at = plan.memory.scoped
     for subscript, layout in zip(access.path.subscripts, plan.layouts, strict=True):
-        entry = subscript.entry if isinstance(subscript, Opaque) and access.region is None else None
+        known = subscript if isinstance(subscript, Opaque) and access.region is None else None
+        entry = None if known is None else known.entry or known.row
         index = None if entry is None else plans.get((entry.base, entry.shape))
         if entry is not None and index is not None and not index.memory.scoped:
             own = parameters.dimensions - names
@@ -229,7 +230,10 @@ def _chosen_by(
                 relation = _relation(name, raw, index.memory, list(entry.subscripts), parameters)
                 offset = _value_map(name, raw, entry.offset, parameters)
                 far = _far_apart(entry.factor, parameters)
-                found.append(IndexElement(at, index.memory, relation, entry.factor.terms, offset, far))
+                in_row = known is not None and known.row is not None
+                found.append(
+                    IndexElement(at, index.memory, relation, entry.factor.terms, offset, far, in_row)
+                )
         at += 1 if layout is None else len(layout.strides)
     return tuple(found)
 

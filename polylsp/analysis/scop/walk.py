@@ -29,6 +29,7 @@ from polylsp.analysis.scop.counters import (
     changed_variables,
     counter_of,
     index_of,
+    row_counter,
     varying,
     with_index,
 )
@@ -115,6 +116,9 @@ def enter_loop(loop: Loop, scope: Scope, declared: Mapping[str, int]) -> Entered
     if counter.variable is not None:
         name = counter.variable.name
         scope.environment[name] = with_index(scope.environment[name], dimension - counter.early)
+    row = row_counter(loop, scope, outside, amounts) if counter.variable is None else None
+    if row is not None:
+        scope.environment[row[0].name] = row[1]
     head = dict(scope.environment)
     progress = values_taken(counter, dimension)
     scope.active = scope.active.add_dims(isl.dim_type.set, 1)
