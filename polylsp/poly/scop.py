@@ -214,12 +214,26 @@ class Addresses:
     stored, by itself or perhaps by functions of the project that it calls; `keeping` are the functions that
     may keep an address that they are given, `lent` the variables whose addresses only go to functions that
     neither keep nor return them; `resetting`: functions are called that may set pointers with static
-    storage."""
+    storage. `copies` are the assignments of a pointer to a pointer in memory (`p->x = q`)."""
 
     stored: frozenset[str] = frozenset()
     keeping: frozenset[str] = frozenset()
     lent: frozenset[str] = frozenset()
     resetting: bool = False
+    copies: tuple[PointerCopy, ...] = ()
+
+
+Way = tuple[str, tuple[str, ...]]
+"""Variable (unique name) and the members on the way from it to a pointer."""
+
+
+@dataclass(frozen=True, slots=True)
+class PointerCopy:
+    """An assignment after which the pointers at two ways lead to one object; `position` is its last token."""
+
+    target: Way
+    source: Way
+    position: int
 
 
 Reached = Union[ByCallee, ByAddress, None]

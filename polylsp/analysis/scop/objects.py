@@ -290,7 +290,7 @@ def _apart(memory: Memory, other: Memory) -> Assumption:
     if a == b and memory.shape != other.shape:
         sentence = f"the rows of `{a}` do not overlap the pointers to them"
         return Assumption("distinct-rows", (a,), sentence)
-    in_rows = {each.path: _is_row(each) for each in (memory, other)}
+    in_rows = {each.path: is_row(each) for each in (memory, other)}
     if all(in_rows.values()):
         return Assumption("distinct-rows", (a, b), f"no row of `{a}` overlaps one of `{b}`")
     if any(in_rows.values()):
@@ -299,7 +299,7 @@ def _apart(memory: Memory, other: Memory) -> Assumption:
     return Assumption("no-overlap", (a, b), f"`{a}` and `{b}` do not overlap")
 
 
-def _is_row(memory: Memory) -> bool:
+def is_row(memory: Memory) -> bool:
     """True if a memory is reached through the pointers in a table: `m[i][j]`, not `p->x[i]`."""
     last = max(memory.followed, default=0)
     return last > 0 and memory.shape[last - 1] == "[]"

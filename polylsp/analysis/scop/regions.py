@@ -6,7 +6,7 @@ loop with all values that are fixed in it as parameters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -43,18 +43,20 @@ from polylsp.analysis.scop.walk_state import (
     PointerValue,
     Value,
 )
-from polylsp.ir.effects import Effects, effects, nodes, pointers_followed, walk
-from polylsp.ir.induction import reads_only
+from polylsp.ir.effects import Effects, effects, loops_in, nodes, places_in, pointers_followed, walk
 from polylsp.ir.library import effect_of
 from polylsp.ir.liveness import addresses_held
 from polylsp.ir.program import (
+    AddressOf,
     Assign,
     Binary,
     Block,
     Call,
+    Cast,
     Constant,
     Evaluate,
     Expr,
+    Field,
     Function,
     If,
     Integer,
@@ -63,6 +65,7 @@ from polylsp.ir.program import (
     Pointer,
     Read,
     Rejection,
+    Select,
     Site,
     Statement,
     Struct,
@@ -72,7 +75,7 @@ from polylsp.ir.program import (
 )
 from polylsp.ir.verdict import Assumption, Sequential
 from polylsp.poly.budget import Budget, Exhausted, over_budget
-from polylsp.poly.scop import Addresses, Guard, Scop
+from polylsp.poly.scop import Addresses, Guard, PointerCopy, Scop, Way
 
 # --------------------------------------------------------------------------------------------------
 # A function cut into nests: maximal runs of statements under static control, each walked from the
@@ -149,14 +152,45 @@ def _addresses(function: Function, calls: Calls) -> Addresses:
     # A function with a summary sets no such pointer.
     others = {c.function for c in own.calls} - calls.summaries.keys()
     resetting = any(name in calls.refused or effect_of(name) is None for name in others)
-    return Addresses(addresses_held(function, borrowing | unknown), calls.keeping, lent, resetting)
+    held = addresses_held(function, borrowing | unknown)
+    return Addresses(held, calls.keeping, lent, resetting, tuple(_copies(function)))
+
+
+def _copies(function: Function) -> Iterator[PointerCopy]:
+    """The assignments of pointers to pointers in memory, outside of loops."""
+    inside = {id(s) for loop in loops_in(function.body) for s in walk(loop)}
+    stores = (s for s in walk(function.body) if isinstance(s, Assign) and s.target.steps)
+    for store in (s for s in stores if s.operator is None and id(s) not in inside):
+        target = _way(store.target)
+        ways = dict.fromkeys(_ways(store.value)) if isinstance(store.target.type, Pointer) else {}
+        for source in (way for way in ways if way != target):
+            yield PointerCopy(target, source, store.site.last)
+
+
+def _ways(value: Expr) -> Iterator[Way]:
+    """The ways to the pointers from which a pointer is computed."""
+    match value:
+        case Read(place) | AddressOf(place):
+            yield _way(place)
+        case Cast(operand):
+            yield from _ways(operand)
+        case Binary(_, left, right):
+            yield from (way for end in (left, right) if isinstance(end.type, Pointer) for way in _ways(end))
+        case Select(_, then, otherwise):
+            yield from (way for end in (then, otherwise) for way in _ways(end))
+        case _:
+            pass
+
+
+def _way(place: Place) -> Way:
+    return place.variable.name, tuple(f".{step.name}" for step in place.steps if isinstance(step, Field))
 
 
 @dataclass(slots=True)
 class _Run:
     """Statements modelled together, and the number of their assignments. `sets`: a loop among them sets
-    pointers in memory; `moves`: another statement does, and none of these (`leads`) to memory that may have
-    another name; `follows`: a statement follows such pointers."""
+    pointers in memory; `moves`: another statement does, `leads`: one by a function that it calls;
+    `follows`: a statement writes through such pointers, `reads`: a loop accesses memory through them."""
 
     statements: list[Statement]
     assignments: int = 0
@@ -164,6 +198,7 @@ class _Run:
     moves: bool = False
     leads: bool = False
     follows: bool = False
+    reads: bool = False
 
     def stands_apart_from(self, before: _Run) -> bool:
         """True if this statement is not modelled together with those before it: a nest follows no pointers
@@ -171,7 +206,8 @@ class _Run:
         is_large = before.assignments + self.assignments > _MOST_STATEMENTS
         follows, leads = self.follows or before.follows, self.leads or before.leads
         moves = (self.moves or before.moves) and not leads
-        conflicts = (self.sets or before.sets or moves) and follows
+        reads = moves and (self.reads or before.reads)
+        conflicts = ((self.sets or before.sets or moves) and follows) or reads
         return conflicts or (is_large and isinstance(self.statements[0], Loop))
 
     def append(self, more: _Run) -> None:
@@ -180,31 +216,22 @@ class _Run:
         self.assignments += more.assignments
         self.sets, self.follows = self.sets or more.sets, self.follows or more.follows
         self.moves, self.leads = self.moves or more.moves, self.leads or more.leads
+        self.reads = self.reads or more.reads
 
 
 def _run_of(statement: Statement, calls: Calls) -> _Run:
     """Run of one statement."""
     own = with_calls(effects(statement), calls)
     sets, is_loop = sets_pointers(own), isinstance(statement, Loop)
-    leads = sets and not is_loop and _leads_elsewhere(statement, own)
+    # What called functions store there is no copy that is known.
+    stores = effects(statement).places
+    leads = not is_loop and sum(isinstance(p.type, Pointer) for p in own.places) > sum(
+        isinstance(p.type, Pointer) for p in stores
+    )
     follows = bool(own.calls) or any(True for p in own.places for _ in pointers_followed(p))
+    reads = is_loop and any(True for p in places_in(statement) for _ in pointers_followed(p))
     amount = _assignments([statement])
-    return _Run([statement], amount, sets and is_loop, sets and not is_loop, leads, follows)
-
-
-def _leads_elsewhere(statement: Statement, own: Effects) -> bool:
-    """True if a statement with these effects may set a pointer in memory to memory that has another name:
-    not by moving it on, nor to the result of a call."""
-    found = 0
-    for inner in walk(statement):
-        if isinstance(inner, Assign) and inner.target.steps and isinstance(inner.target.type, Pointer):
-            found += 1
-            value = stripped(inner.value)
-            moved = inner.operator is not None or isinstance(value, (Call, Constant))
-            if not moved and not (isinstance(value, Binary) and reads_only(value.left, inner)):
-                return True
-    # Others are set by called functions.
-    return found < sum(isinstance(place.type, Pointer) for place in own.places)
+    return _Run([statement], amount, sets and is_loop, sets and not is_loop, leads, follows, reads)
 
 
 @dataclass
