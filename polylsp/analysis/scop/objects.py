@@ -136,6 +136,8 @@ def plan_of(
     scoped = region.declared.get(base.name, 0)
     scoped = min(scoped, *(len(s.frames) for s, _ in members)) if members else 0
     is_static = base.variable.storage in ("global", "static")
+    # What pointers in an allocation lead to is no part of it.
+    followed = frozenset[int]().union(*(a.path.followed for _, a in members))
     memory = Memory(
         name,
         base.variable,
@@ -144,8 +146,8 @@ def plan_of(
         scoped + sum(1 if p is None else len(p.strides) for p in layouts),
         scoped,
         base.variable if _led_by_pointer(base) else None,
-        frozenset[int]().union(*(a.path.followed for _, a in members)),
-        base.fresh,
+        followed,
+        base.fresh and not followed,
         shape,
         base.name == base.variable.name and not (is_static and parameters.addresses.resetting),
         _strides(layouts) if len(layouts) == 1 else (),
