@@ -358,7 +358,19 @@ class _Asked:
                     closer = each == ordinal and obstructed and not _gave_up(found)
                     if each not in result or not isinstance(found, Unknown) or closer:
                         result[each] = found
+            if isinstance(result[ordinal], Unknown):
+                result[ordinal] = self.bounded(nest, ordinal) or result[ordinal]
         return result
+
+    def bounded(self, nest: Nest, ordinal: int) -> Parallel | None:
+        """The verdict of a loop where loops in it, whose rounds depend on data, are assumed to be short."""
+        loops, alone = nest.scop.loops, None
+        inside = {o for s in nest.scop.statements if ordinal in s.loops for o in s.loops}
+        inner = (o for o in inside - {ordinal} if o > ordinal and loops[o].obstacles)
+        if not loops[ordinal].obstacles and any(True for _ in inner):
+            alone = self.alone(nest, ordinal, bounded=True)
+        found = None if alone is None else self.verdict(alone, Conflicts(alone.scop), ordinal)
+        return found if isinstance(found, Parallel) else None
 
     def verdict(self, nest: Nest, conflicts: Conflicts, ordinal: int) -> Verdict:
         """The verdict of one loop."""
@@ -373,10 +385,10 @@ class _Asked:
         """The scalars of a loop."""
         return scalars_of(nest.entries[ordinal].loop, nest.scop, self.after[ordinal], self.calls)
 
-    def alone(self, nest: Nest, ordinal: int) -> Nest | None:
-        """The model of one loop by itself, if that is not too much."""
+    def alone(self, nest: Nest, ordinal: int, *, bounded: bool = False) -> Nest | None:
+        """The model of one loop by itself, if that is not too much; `bounded` as in `again`."""
         entry = nest.entries[ordinal]
-        found = self.budget.run(lambda: again(entry, nest.parameters, self.calls, self.live))
+        found = self.budget.run(lambda: again(entry, nest.parameters, self.calls, self.live, bounded=bounded))
         return None if isinstance(found, Exhausted) else found
 
 

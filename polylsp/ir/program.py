@@ -281,7 +281,8 @@ class Call:
     otherwise the analysis wants a summary of the function of that name. `reads_memory`: it
     writes nothing, but may read any memory that its arguments or globals reach. `ends`: control does not
     come back from it. `sets`: variables of the C library that it may set (`errno`, `signgam`);
-    `watched`: those of them that the function around it mentions."""
+    `watched`: those of them that the function around it mentions; `macro`: the usual macro (`max`, `min`,
+    `abs`) whose name it has, if it is not declared."""
 
     function: str
     arguments: tuple[Expr, ...]
@@ -292,6 +293,7 @@ class Call:
     ends: bool = False
     sets: tuple[str, ...] = ()
     watched: tuple[str, ...] = ()
+    macro: str = ""
 
 
 Expr = Union[Constant, Invariant, Read, AddressOf, Unary, Binary, Select, Cast, Call]

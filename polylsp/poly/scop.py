@@ -207,12 +207,26 @@ class Addresses:
     stored, by itself or perhaps by functions of the project that it calls; `keeping` are the functions that
     may keep an address that they are given, `lent` the variables whose addresses only go to functions that
     neither keep nor return them; `resetting`: functions are called that may set pointers with static
-    storage."""
+    storage. `copies` are the assignments of a pointer to a pointer in memory (`p->x = q`)."""
 
     stored: frozenset[str] = frozenset()
     keeping: frozenset[str] = frozenset()
     lent: frozenset[str] = frozenset()
     resetting: bool = False
+    copies: tuple[PointerCopy, ...] = ()
+
+
+Way = tuple[str, tuple[str, ...]]
+"""Variable (unique name) and the members on the way from it to a pointer."""
+
+
+@dataclass(frozen=True, slots=True)
+class PointerCopy:
+    """An assignment after which the pointers at two ways lead to one object; `position` is its last token."""
+
+    target: Way
+    source: Way
+    position: int
 
 
 Reached = Union[ByCallee, ByAddress, None]
@@ -223,7 +237,8 @@ Reached = Union[ByCallee, ByAddress, None]
 class IndexElement:
     """The element `e` of an index array of which the subscript at `dimension` of an access is computed, as
     `factor * e + offset`: `relation` is `S[i] -> [subscripts into the index array]`, over all its subscripts,
-    `offset` is `S[i] -> [offset]`, and `far` has the pairs of offsets that are `factor` or more apart."""
+    `offset` is `S[i] -> [offset]`, and `far` has the pairs of offsets that are `factor` or more apart.
+    `in_row`: the subscript is not less than that, and less than what the next element gives."""
 
     dimension: int
     memory: Memory
@@ -231,13 +246,15 @@ class IndexElement:
     factor: Hashable
     offset: isl.Map
     far: isl.Map
+    in_row: bool = False
 
     def may_differ(self, other: IndexElement) -> isl.Map | None:
         """The pairs of instances in which two subscripts may be equal though the elements of the index array
-        have different values; `None` for elements of two arrays."""
+        have different values, or are the starts of different rows; `None` for elements of two arrays."""
         same = self.memory is other.memory and self.factor == other.factor
-        if not same or self.dimension != other.dimension:
+        if not same or self.dimension != other.dimension or self.in_row != other.in_row:
             return None
+        # Rows that are all moved by as much do not overlap; with a factor of 1, `far` has all other pairs.
         return self.offset.apply_range(self.far).apply_range(other.offset.reverse())
 
 

@@ -41,7 +41,7 @@ from polylsp.ir.verdict import (
     Verdict,
     Witness,
 )
-from polylsp.poly.scop import Access, ByAddress, ByCallee, Memory
+from polylsp.poly.scop import Access, ByAddress, ByCallee, IndexElement, Memory
 
 # Of more conflicts on one memory than these the rest is not looked at: they are all reasons for the same.
 _MOST = 120
@@ -388,21 +388,20 @@ def _obstructed(
 
 
 def _separated(conflicts: Conflicts, found: _Findings, ordinal: int) -> tuple[Assumption, ...]:
-    """The assumptions that index arrays have no repeated values, and that values which are fixed in the nest
-    differ, if no obstacle is left under these; empty otherwise."""
+    """The assumptions that index arrays have no repeated values, or do not decrease, and that values fixed in
+    the nest differ, if no obstacle is left under these; empty otherwise."""
     needed: dict[Assumption, None] = {}
     written = {m.name for m in conflicts.written_in(ordinal)}
     for conflict in found.obstacles if found.complete else ():
-        array = _separating(conflicts, conflict)
-        if array is not None and array.name not in written:
-            sentence = f"`{array.path}` has no repeated value"
-            needed[Assumption("distinct-values", (array.path,), sentence)] = None
+        index = _separating(conflicts, conflict)
+        if index is not None and index.memory.name not in written:
+            needed[_separate(index)] = None
             continue
         pair = _equal_inputs(conflicts, conflict, ordinal)
         if pair is None:
             return ()
         needed[Assumption("other", pair, f"`{pair[0]}` and `{pair[1]}` differ")] = None
-    differing = [a for a in needed if a.kind == "other"]
+    differing = [a for a in needed if len(a.subjects) > 1]
     return tuple(needed) if len(differing) <= 1 else ()
 
 
@@ -433,9 +432,17 @@ def _equal_inputs(conflicts: Conflicts, conflict: Conflict, ordinal: int) -> tup
     return None
 
 
-def _separating(conflicts: Conflicts, conflict: Conflict) -> Memory | None:
-    """The index array through which both ends of a conflict find a subscript, from two elements in each pair
-    of instances; `None` if there is none."""
+def _separate(index: IndexElement) -> Assumption:
+    """The assumption that different elements of an index array give different subscripts."""
+    array = index.memory.path
+    if index.in_row:
+        return Assumption("other", (array,), f"the values of `{array}` do not decrease")
+    return Assumption("distinct-values", (array,), f"`{array}` has no repeated value")
+
+
+def _separating(conflicts: Conflicts, conflict: Conflict) -> IndexElement | None:
+    """An element of the index array through which both ends of a conflict find a subscript, from two elements
+    in each pair of instances; `None` if there is none."""
     for one in conflict.source.chosen_by:
         for other in conflict.sink.chosen_by:
             mixed = one.may_differ(other)
@@ -444,7 +451,7 @@ def _separating(conflicts: Conflicts, conflict: Conflict) -> Memory | None:
             same = one.relation.apply_range(other.relation.reverse()).union(mixed)
             left = conflict.relation.intersect(same).intersect_params(conflicts.defined())
             if left.is_empty():
-                return one.memory
+                return one
     return None
 
 

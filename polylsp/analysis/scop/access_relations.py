@@ -7,11 +7,21 @@ arrays or counters overflow, and, for Python, at which a subscript counts from t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import combinations
 
 import islpy as isl
 
 from polylsp.analysis.scop.delinearisation import consistent
-from polylsp.analysis.scop.objects import Key, Plan, grouped, is_of_function, key_of, may_overlap, plan_of
+from polylsp.analysis.scop.objects import (
+    Key,
+    Plan,
+    grouped,
+    is_of_function,
+    is_row,
+    key_of,
+    may_overlap,
+    plan_of,
+)
 from polylsp.analysis.scop.paths import RawAccess, RawStatement, Region
 from polylsp.analysis.scop.symbolic_value import (
     AllOf,
@@ -40,9 +50,11 @@ from polylsp.poly.scop import (
     FromEnd,
     IndexElement,
     Memory,
+    PointerCopy,
     Scop,
     ScopLoop,
     ScopStatement,
+    Way,
     first,
 )
 
@@ -220,7 +232,8 @@ def _chosen_by(
     names = frozenset(raw.dimensions)
     at = plan.memory.scoped
     for subscript, layout in zip(access.path.subscripts, plan.layouts, strict=True):
-        entry = subscript.entry if isinstance(subscript, Opaque) and access.region is None else None
+        known = subscript if isinstance(subscript, Opaque) and access.region is None else None
+        entry = None if known is None else known.entry or known.row
         index = None if entry is None else plans.get((entry.base, entry.shape))
         if entry is not None and index is not None and not index.memory.scoped:
             own = parameters.dimensions - names
@@ -230,7 +243,10 @@ def _chosen_by(
                 relation = _relation(name, raw, index.memory, list(entry.subscripts), parameters)
                 offset = _value_map(name, raw, entry.offset, parameters)
                 far = _far_apart(entry.factor, parameters)
-                found.append(IndexElement(at, index.memory, relation, entry.factor.terms, offset, far))
+                in_row = known is not None and known.row is not None
+                found.append(
+                    IndexElement(at, index.memory, relation, entry.factor.terms, offset, far, in_row)
+                )
         at += 1 if layout is None else len(layout.strides)
     return tuple(found)
 
@@ -474,9 +490,11 @@ def to_scop(
     led = any(access.memory.variable.leads_to for access in accesses)
     for ordinal, frame in region.frames.items():
         frame.obstacles += region.tainted[:1]
-        if parameters.addresses.stored or led:
+        copies = [c for c in parameters.addresses.copies if c.position < frame.loop.site.first]
+        if parameters.addresses.stored or led or copies:
             inside = [a for a in accesses if ordinal in statements[a.statement].loops]
             frame.obstacles += _held_elsewhere(inside, parameters.addresses)
+            frame.obstacles += _led_to_each_other(inside, copies)
     loops = {o: _loop(f) for o, f in sorted(region.frames.items())}
     return Scop(
         context,
@@ -516,6 +534,49 @@ def _held_elsewhere(accesses: list[Access], addresses: Addresses) -> list[Reject
                     advice = f"access `{name}` by its name alone"
                 return [Rejection("may-alias", one.site, text, advice)]
     return []
+
+
+def _led_to_each_other(accesses: list[Access], copies: list[PointerCopy]) -> list[Rejection]:
+    """Reason why the order of some accesses cannot be told: they are made through two pointers, one of which
+    was assigned to the other. That these do not overlap would be a poor assumption."""
+    memories = {a.memory.name: a for a in accesses} if copies else {}
+    ways = {name: _origins(_way(a.memory), copies) for name, a in memories.items()}
+    written = {a.memory.name for a in accesses if a.kind == "write"}
+    for one in memories.values():
+        sources = [copy.source for copy in copies if copy.target == _way(one.memory)]
+        if is_row(one.memory) and one.memory.name in written and len({*sources}) < len(sources):
+            text = f"rows of `{one.memory.path}` may overlap: they were set to parts of one object"
+            return [Rejection("may-alias", one.site, text, "use one row in the loop")]
+    for one, other in combinations(memories.values(), 2):
+        left, right = one.memory, other.memory
+        is_copied = not ways[left.name].isdisjoint(ways[right.name])
+        if is_copied and not written.isdisjoint((left.name, right.name)) and may_overlap(left, right):
+            text = f"`{left.path}` and `{right.path}` may lead to one object: one is a copy"
+            return [Rejection("may-alias", one.site, text, "use one of them in the loop")]
+    return []
+
+
+def _origins(way: Way, copies: list[PointerCopy]) -> frozenset[Way]:
+    """A way to a pointer, and those from which it may have been copied, as a whole or in part."""
+    found, pending = {way}, [way]
+    while pending and len(found) < _MOST_ORIGINS:
+        variable, members = pending.pop()
+        for copy in copies:
+            owner, copied = copy.target
+            if owner == variable and members[: len(copied)] == copied:
+                origin = copy.source[0], (*copy.source[1], *members[len(copied) :])
+                pending += [origin] if origin not in found else []
+                found.add(origin)
+    return frozenset(found)
+
+
+_MOST_ORIGINS = 32
+
+
+def _way(memory: Memory) -> Way:
+    """The way to the last pointer that leads to a memory."""
+    last = max(memory.followed, default=0)
+    return memory.variable.name, tuple(s for s in memory.shape[:last] if s != "[]")
 
 
 _LETTERS = {"statement": "S", "test": "T", "join": "J"}

@@ -306,7 +306,7 @@ def _is_sole(start: PointerValue) -> bool:
 def _overwrite(variable: Variable, pointer: Expr, call: Call, scope: Scope, region: Region) -> None:
     """Forget the value of a variable that a call writes through an address. Where this is not that of the
     variable in the argument itself, the syntax of loops around does not show that they change it."""
-    shown = any(root == variable for root, _ in _roots(pointer))
+    shown = any(root.place.variable == variable for root in _roots(pointer))
     if isinstance(variable.type, Integer) and shown:
         place = Place(variable, (), variable.type, call.site)
         key = ("called", variable.name, call.site)
@@ -435,7 +435,7 @@ def _pointer(call: Call, access: SummaryAccess) -> Expr:
     argument = call.arguments[access.parameter]
     if not access.way or not isinstance(argument, (Read, AddressOf)):
         return argument
-    way = tuple(_somewhere(call) if step == "[]" else Field(step[1:]) for step in access.way)
+    way = _steps(access.way, call)
     # `(&p)->x` is `p.x`.
     more = way[1:] if isinstance(argument, AddressOf) else way
     place = argument.place
@@ -462,18 +462,26 @@ def _written_by(call: Call, calls: Calls, own: Effects) -> Iterator[Place]:
             variable = calls.as_named_here(access.variable, own.variables)
             yield Place(variable, (_somewhere(call),), access.type, call.site)
             continue
-        for variable, steps in _roots(_pointer(call, access)):
-            yield Place(variable, (*steps, _somewhere(call)), access.type, call.site)
+        pointer = _pointer(call, access)
+        way = access.way if pointer is not call.arguments[access.parameter] else ()
+        more = _steps(access.shape[len(way) :], call)
+        for root in _roots(pointer):
+            # Of `&p`, which members these are is left open.
+            beyond = more if isinstance(root, Read) else more[:1]
+            yield Place(root.place.variable, (*root.place.steps, *beyond), access.type, call.site)
+
+
+def _steps(shape: tuple[str, ...], call: Call) -> tuple[Index | Field, ...]:
+    """Steps of a shape in the source, with some subscripts."""
+    return tuple(_somewhere(call) if step == "[]" else Field(step[1:]) for step in shape)
 
 
 def _somewhere(call: Call) -> Index:
     return Index(Constant(0, Integer(32, True), call.site))
 
 
-def _roots(argument: Expr) -> Iterator[tuple[Variable, tuple[Index | Field, ...]]]:
-    """The variables from which a pointer argument is computed."""
+def _roots(argument: Expr) -> Iterator[Read | AddressOf]:
+    """The variables, by their values or addresses, from which a pointer argument is computed."""
     for node in subexpressions(argument):
-        if isinstance(node, (AddressOf, Read)) and (
-            isinstance(node, AddressOf) or isinstance(node.type, Pointer)
-        ):
-            yield node.place.variable, node.place.steps
+        if isinstance(node, AddressOf) or (isinstance(node, Read) and isinstance(node.type, Pointer)):
+            yield node

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from polylsp.analysis.scop.call_effects import changed_by_calls
 from polylsp.analysis.scop.evaluation import value_of
 from polylsp.analysis.scop.summaries import Calls
-from polylsp.analysis.scop.symbolic_value import ZERO, Poly, extremum, is_affine
+from polylsp.analysis.scop.symbolic_value import ONE, ZERO, Poly, extremum, is_affine
 from polylsp.analysis.scop.walk_scope import Scope
-from polylsp.analysis.scop.walk_state import At, Opaque, PointerValue, Value
+from polylsp.analysis.scop.walk_state import At, Environment, Opaque, PointerValue, Value
 from polylsp.ir.effects import walk
 from polylsp.ir.induction import Step, own_jumps, steps
 from polylsp.ir.program import (
@@ -25,6 +25,7 @@ from polylsp.ir.program import (
     Rejection,
     Site,
     Variable,
+    stripped,
     subexpressions,
 )
 
@@ -164,6 +165,35 @@ def varying(variable: Variable, depth: int, site: Site) -> Opaque:
     text = f"`{variable.source_name}` changes in this loop in a way that cannot be followed"
     code = "pointer-arithmetic" if isinstance(variable.type, Pointer) else "data-dependent-value"
     return Opaque(depth, Rejection(code, site, text))
+
+
+def row_counter(
+    loop: Loop, scope: Scope, outside: Environment, amounts: Mapping[str, tuple[Poly, Poly]]
+) -> tuple[Variable, Opaque] | None:
+    """The counter of `for (p = start[i]; p < start[i + 1]; p++)` and its value in the body, at the head of
+    which the walk is; `None` for other loops."""
+    condition = loop.condition
+    if not isinstance(condition, Binary) or condition.operator not in ("<", "<=") or loop.post_test:
+        return None
+    counted, end = stripped(condition.left), value_of(condition.right, scope)
+    if not isinstance(counted, Read) or counted.place.steps or not isinstance(end, Opaque):
+        return None
+    variable = counted.place.variable
+    start, value = outside.get(variable.name), scope.environment.get(variable.name)
+    if not isinstance(start, Opaque) or not isinstance(value, Opaque) or start.entry is None:
+        return None
+    first, following = start.entry, end.entry
+    if amounts.get(variable.name) != (ONE, ZERO) or not first.subscripts:
+        return None
+    at = (*first.subscripts[:-1], first.subscripts[-1] + 1)
+    last = first.offset - 1 if condition.operator == "<=" else first.offset
+    if (
+        following != replace(first, subscripts=at, offset=last)
+        or first.factor != ONE
+        or any(each != ZERO for each in at[:-1])
+    ):
+        return None
+    return variable, replace(value, row=first)
 
 
 def is_unsigned(variable: Variable | None) -> bool:

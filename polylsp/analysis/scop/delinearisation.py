@@ -41,7 +41,7 @@ class Layout:
     @property
     def extents(self) -> tuple[Poly | None, ...]:
         """Extents of all dimensions but the first."""
-        return tuple(_exact(a, b) for a, b in pairwise(self.strides))
+        return tuple(exact_quotient(a, b) for a, b in pairwise(self.strides))
 
 
 FLAT = Layout((ONE,))
@@ -68,7 +68,7 @@ def layout_of(subscripts: Iterable[tuple[Poly, frozenset[str]]]) -> Layout | Non
     scales = {p: size for p, size in scales.items() if not _is_diagonal(p, of_rows)}
     strides = sorted((p * s for p, s in scales.items()), key=lambda p: -p.degree)
     strides.append(ONE)
-    if any(_exact(a, b) is None for a, b in pairwise(strides)):
+    if any(exact_quotient(a, b) is None for a, b in pairwise(strides)):
         return None
     return Layout(tuple(strides))
 
@@ -139,7 +139,8 @@ def _divide(value: Poly, divisor: Poly) -> tuple[Poly, Poly]:
     return quotient, done
 
 
-def _exact(value: Poly, divisor: Poly) -> Poly | None:
+def exact_quotient(value: Poly, divisor: Poly) -> Poly | None:
+    """The quotient of two polynomials; `None` where there is a remainder."""
     quotient, rest = _divide(value, divisor)
     return None if rest.terms else quotient
 

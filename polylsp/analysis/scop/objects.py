@@ -134,6 +134,8 @@ def plan_of(
     scoped = region.declared.get(base.name, 0)
     scoped = min(scoped, *(len(s.frames) for s, _ in members)) if members else 0
     is_static = base.variable.storage in ("global", "static")
+    # What pointers in an allocation lead to is no part of it.
+    followed = frozenset[int]().union(*(a.path.followed for _, a in members))
     memory = Memory(
         name,
         base.variable,
@@ -142,8 +144,8 @@ def plan_of(
         scoped + sum(1 if p is None else len(p.strides) for p in layouts),
         scoped,
         base.variable if _led_by_pointer(base) else None,
-        frozenset[int]().union(*(a.path.followed for _, a in members)),
-        base.fresh,
+        followed,
+        base.fresh and not followed,
         shape,
         base.name == base.variable.name and not (is_static and parameters.addresses.resetting),
         _strides(layouts) if len(layouts) == 1 else (),
@@ -288,7 +290,7 @@ def _apart(memory: Memory, other: Memory) -> Assumption:
     if a == b and memory.shape != other.shape:
         sentence = f"the rows of `{a}` do not overlap the pointers to them"
         return Assumption("distinct-rows", (a,), sentence)
-    in_rows = {each.path: _is_row(each) for each in (memory, other)}
+    in_rows = {each.path: is_row(each) for each in (memory, other)}
     if all(in_rows.values()):
         return Assumption("distinct-rows", (a, b), f"no row of `{a}` overlaps one of `{b}`")
     if any(in_rows.values()):
@@ -297,7 +299,7 @@ def _apart(memory: Memory, other: Memory) -> Assumption:
     return Assumption("no-overlap", (a, b), f"`{a}` and `{b}` do not overlap")
 
 
-def _is_row(memory: Memory) -> bool:
+def is_row(memory: Memory) -> bool:
     """True if a memory is reached through the pointers in a table: `m[i][j]`, not `p->x[i]`."""
     last = max(memory.followed, default=0)
     return last > 0 and memory.shape[last - 1] == "[]"

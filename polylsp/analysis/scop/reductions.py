@@ -18,6 +18,7 @@ from polylsp.ir.induction import reads_only, same_value
 from polylsp.ir.program import (
     Assign,
     Binary,
+    Block,
     Call,
     Cast,
     Constant,
@@ -167,6 +168,17 @@ def conditional_extremum(statement: If, quiet: Quiet) -> tuple[Assign, Update] |
     return None if operator is None else (assign, _update(operator, assign, ()))
 
 
+def extremum_apart(statement: If, quiet: Quiet) -> If | None:
+    """`if (g && e > m) m = e;` as `if (g) if (e > m) m = e;`; `None` for any other statement."""
+    condition = stripped(statement.condition)
+    if not isinstance(condition, Binary) or condition.operator != "&&":
+        return None
+    inner = replace(statement, condition=condition.right)
+    if conditional_extremum(inner, quiet) is None:
+        return None
+    return replace(statement, condition=condition.left, then=Block((inner,)))
+
+
 @dataclass(frozen=True, slots=True)
 class TrackedExtremum:
     """A choice that remembers the largest or smallest `candidate` so far, and what belongs to it, in some
@@ -207,9 +219,11 @@ def usual_starts(*body: Statement) -> frozenset[str]:
     doubtful: set[str] = set()
     assigned: set[str] = set()
     updates: dict[str, list[Update]] = {}
+    choices = (s for s in walk(*body) if isinstance(s, If))
+    alone = (s if (apart := extremum_apart(s, _pure)) is None else apart.then.statements[0] for s in choices)
     conditional = {
         found[0].target.site: found[1]
-        for s in walk(*body)
+        for s in alone
         if isinstance(s, If) and (found := conditional_extremum(s, _pure)) is not None
     }
     for statement in walk(*body):

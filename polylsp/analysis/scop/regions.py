@@ -6,7 +6,7 @@ loop with all values that are fixed in it as parameters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -14,6 +14,7 @@ import islpy as isl
 
 from polylsp.analysis.scop.access_relations import to_scop
 from polylsp.analysis.scop.accesses import allocation, split
+from polylsp.analysis.scop.bounded_trips import bound_trips
 from polylsp.analysis.scop.call_effects import allocates, manages_memory, with_calls
 from polylsp.analysis.scop.evaluation import entry_value
 from polylsp.analysis.scop.obstacles import (
@@ -28,7 +29,7 @@ from polylsp.analysis.scop.paths import LoopEntry, sets_pointers
 from polylsp.analysis.scop.reductions import usual_starts
 from polylsp.analysis.scop.summaries import Calls
 from polylsp.analysis.scop.symbolic_value import Poly
-from polylsp.analysis.scop.untaken import computes, firm_obstacle, without_reports
+from polylsp.analysis.scop.untaken import computes, firm_obstacle, loops_left_out, without_reports
 from polylsp.analysis.scop.walk import walk_region
 from polylsp.analysis.scop.walk_scope import COARSE, FULL, Detail, Scope, leads_away, one_of_several
 from polylsp.analysis.scop.walk_state import (
@@ -41,17 +42,20 @@ from polylsp.analysis.scop.walk_state import (
     PointerValue,
     Value,
 )
-from polylsp.ir.effects import Effects, effects, nodes, pointers_followed, walk
+from polylsp.ir.effects import Effects, effects, loops_in, nodes, places_in, pointers_followed, walk
 from polylsp.ir.library import effect_of
 from polylsp.ir.liveness import addresses_held
 from polylsp.ir.program import (
+    AddressOf,
     Assign,
     Binary,
     Block,
     Call,
+    Cast,
     Constant,
     Evaluate,
     Expr,
+    Field,
     Function,
     If,
     Integer,
@@ -60,6 +64,7 @@ from polylsp.ir.program import (
     Pointer,
     Read,
     Rejection,
+    Select,
     Site,
     Statement,
     Struct,
@@ -69,7 +74,7 @@ from polylsp.ir.program import (
 )
 from polylsp.ir.verdict import Assumption, Sequential
 from polylsp.poly.budget import Budget, Exhausted, over_budget
-from polylsp.poly.scop import Addresses, Guard, Scop
+from polylsp.poly.scop import Addresses, Guard, PointerCopy, Scop, Way
 
 
 @dataclass(frozen=True)
@@ -141,24 +146,62 @@ def _addresses(function: Function, calls: Calls) -> Addresses:
     # A function with a summary sets no such pointer.
     others = {c.function for c in own.calls} - calls.summaries.keys()
     resetting = any(name in calls.refused or effect_of(name) is None for name in others)
-    return Addresses(addresses_held(function, borrowing | unknown), calls.keeping, lent, resetting)
+    held = addresses_held(function, borrowing | unknown)
+    return Addresses(held, calls.keeping, lent, resetting, tuple(_copies(function)))
+
+
+def _copies(function: Function) -> Iterator[PointerCopy]:
+    """The assignments of pointers to pointers in memory, outside of loops."""
+    inside = {id(s) for loop in loops_in(function.body) for s in walk(loop)}
+    stores = (s for s in walk(function.body) if isinstance(s, Assign) and s.target.steps)
+    for store in (s for s in stores if s.operator is None and id(s) not in inside):
+        target = _way(store.target)
+        ways = dict.fromkeys(_ways(store.value)) if isinstance(store.target.type, Pointer) else {}
+        for source in (way for way in ways if way != target):
+            yield PointerCopy(target, source, store.site.last)
+
+
+def _ways(value: Expr) -> Iterator[Way]:
+    """The ways to the pointers from which a pointer is computed."""
+    match value:
+        case Read(place) | AddressOf(place):
+            yield _way(place)
+        case Cast(operand):
+            yield from _ways(operand)
+        case Binary(_, left, right):
+            yield from (way for end in (left, right) if isinstance(end.type, Pointer) for way in _ways(end))
+        case Select(_, then, otherwise):
+            yield from (way for end in (then, otherwise) for way in _ways(end))
+        case _:
+            pass
+
+
+def _way(place: Place) -> Way:
+    return place.variable.name, tuple(f".{step.name}" for step in place.steps if isinstance(step, Field))
 
 
 @dataclass(slots=True)
 class _Run:
     """Statements modelled together, and the number of their assignments. `sets`: a loop among them sets
-    pointers in memory; `follows`: a statement follows such pointers."""
+    pointers in memory; `moves`: another statement does, `leads`: one by a function that it calls;
+    `follows`: a statement writes through such pointers, `reads`: a loop accesses memory through them."""
 
     statements: list[Statement]
     assignments: int = 0
     sets: bool = False
+    moves: bool = False
+    leads: bool = False
     follows: bool = False
+    reads: bool = False
 
     def stands_apart_from(self, before: _Run) -> bool:
         """True if this statement is not modelled together with those before it: a nest follows no pointers
         that it sets, and a loop does not make isl's problems too large."""
         is_large = before.assignments + self.assignments > _MOST_STATEMENTS
-        conflicts = (self.sets or before.sets) and (self.follows or before.follows)
+        follows, leads = self.follows or before.follows, self.leads or before.leads
+        moves = (self.moves or before.moves) and not leads
+        reads = moves and (self.reads or before.reads)
+        conflicts = ((self.sets or before.sets or moves) and follows) or reads
         return conflicts or (is_large and isinstance(self.statements[0], Loop))
 
     def append(self, more: _Run) -> None:
@@ -166,14 +209,23 @@ class _Run:
         self.statements += more.statements
         self.assignments += more.assignments
         self.sets, self.follows = self.sets or more.sets, self.follows or more.follows
+        self.moves, self.leads = self.moves or more.moves, self.leads or more.leads
+        self.reads = self.reads or more.reads
 
 
 def _run_of(statement: Statement, calls: Calls) -> _Run:
     """Run of one statement."""
     own = with_calls(effects(statement), calls)
-    sets = isinstance(statement, Loop) and sets_pointers(own)
+    sets, is_loop = sets_pointers(own), isinstance(statement, Loop)
+    # What called functions store there is no copy that is known.
+    stores = effects(statement).places
+    leads = not is_loop and sum(isinstance(p.type, Pointer) for p in own.places) > sum(
+        isinstance(p.type, Pointer) for p in stores
+    )
     follows = bool(own.calls) or any(True for p in own.places for _ in pointers_followed(p))
-    return _Run([statement], _assignments([statement]), sets, follows)
+    reads = is_loop and any(True for p in places_in(statement) for _ in pointers_followed(p))
+    amount = _assignments([statement])
+    return _Run([statement], amount, sets and is_loop, sets and not is_loop, leads, follows, reads)
 
 
 @dataclass
@@ -331,6 +383,7 @@ class _Cutter:
         self.flush([made])
         self.restore(before)
         self.disturb(statement)
+        self.block(tuple(loops_left_out(statement, made)))
         return True
 
     def only_reports(self, loop: Loop) -> bool:
@@ -546,12 +599,16 @@ def nest_of(
     scope: Scope,
     live: frozenset[str],
     inherited: tuple[Assumption, ...] = (),
+    *,
+    bounded: bool = False,
 ) -> Nest:
     """The model of statements under static control, from the state in `scope`, which is left at the state
-    after them."""
+    after them; `bounded`: loops whose rounds depend on data are assumed to stay within those around them."""
     entry, environment = scope.active, dict(scope.environment)
     scope.position = [0]
     region = walk_region(statements, scope)
+    if bounded:
+        bound_trips(region, scope.parameters)
     loops = [s for s in walk(*statements) if isinstance(s, Loop)]
     site = Site(min(s.site.first for s in loops), max(s.site.last for s in loops))
     scop = to_scop(region, entry.params(), scope.parameters, site, live, inherited)
@@ -579,8 +636,10 @@ def _outdated(environment: Environment, scope: Scope) -> frozenset[str]:
 # --------------------------------------------------------------------------------------------------
 
 
-def again(entry: LoopEntry, parameters: Parameters, calls: Calls, live: frozenset[str]) -> Nest:
-    """The model of one loop alone."""
+def again(
+    entry: LoopEntry, parameters: Parameters, calls: Calls, live: frozenset[str], *, bounded: bool = False
+) -> Nest:
+    """The model of one loop alone; `bounded` as in `nest_of`."""
     names = {f.dimension for f in entry.frames}
     own = with_calls(effects(entry.loop), calls)
     variables = {v.name: v for v in own.variables | calls.counters(own.calls)}
@@ -598,7 +657,8 @@ def again(entry: LoopEntry, parameters: Parameters, calls: Calls, live: frozense
     scope = Scope(parameters, environment, own, space, calls=calls, detail=entry.detail)
     around = tuple(a for f in entry.frames for a in f.assumptions if a.kind == "no-wrap")
     last, parameters.epoch = parameters.epoch, entry.epoch
-    found = nest_of((entry.loop,), scope, live, (*entry.inherited, *around))
+    inherited = (*entry.inherited, *around)
+    found = nest_of((entry.loop,), scope, live, inherited, bounded=bounded)
     parameters.epoch = last
     return found
 

@@ -12,7 +12,9 @@ from polylsp.ir.library import BORROWING, effect_of
 from polylsp.ir.liveness import Callees
 from polylsp.ir.program import (
     Array,
+    Binary,
     Call,
+    Cast,
     Constant,
     Evaluate,
     Expr,
@@ -21,10 +23,14 @@ from polylsp.ir.program import (
     Integer,
     Invariant,
     OtherType,
+    Place,
     Pointer,
     Presumption,
+    Read,
+    Select,
     Struct,
     Type,
+    Unary,
     Variable,
     stripped,
 )
@@ -202,6 +208,7 @@ def _returning(function: Function) -> frozenset[str]:
     return frozenset(c.function for c in calls if id(c) not in unused)
 
 
+_INT = Integer(32, True)
 _Extent = Literal["bytes", "one", "some", "records"]
 _Part = tuple[int, Literal["read", "write"], _Extent]
 
@@ -236,6 +243,8 @@ _VARIADIC: dict[str, tuple[int, Literal["read", "write"]]] = {
 def _of_library(call: Call, calls: Calls) -> Summary | None:
     """Summary of a function of the library that writes memory through its arguments, for the types of the
     arguments of one call; `None` for other functions, and elements of unknown size."""
+    if call.macro:
+        return _of_macro(call)
     name = call.function.removeprefix("__builtin_")
     parts, arguments = _LIBRARY.get(name, ()), call.arguments
     if name in _VARIADIC:
@@ -265,6 +274,33 @@ def _of_library(call: Call, calls: Calls) -> Summary | None:
     integers = tuple(k for k in (1, 2) if any(extent == _COUNTED[k] for *_, extent in parts))
     key = f"{call.function} {[a.type for a in arguments]}"
     return Summary(call.function, key, parameters, integers, tuple(accesses), None, state=(), sizes=integers)
+
+
+def _of_macro(call: Call) -> Summary | None:
+    """Summary of a function that is not declared and has the name of a usual macro, of which it is assumed to
+    be a use."""
+    arguments, of_type, site = call.arguments, call.type, call.site
+    parameters = tuple(
+        Variable(f"argument {k}", f"argument {k}", argument.type, "parameter")
+        for k, argument in enumerate(arguments)
+    )
+    values = [Cast(Read(Place(v, (), v.type, site)), of_type, site) for v in parameters]
+    match call.macro, values:
+        case "abs", [value]:
+            zero = Cast(Constant(0, _INT, site), of_type, site)
+            is_positive = Binary(">=", value, zero, _INT, site)
+            returned = Select(is_positive, value, Unary("-", value, of_type, site), of_type, site)
+            what = "the absolute value of its argument"
+        case ("max" | "min") as kind, [left, right]:
+            chosen = Binary(">" if kind == "max" else "<", left, right, _INT, site)
+            returned = Select(chosen, left, right, of_type, site)
+            what = f"the {'larger' if kind == 'max' else 'smaller'} of its two arguments"
+        case _:
+            return None
+    assumed = Assumption("other", (call.function,), f"`{call.function}` is {what}")
+    integers = tuple(k for k, v in enumerate(parameters) if isinstance(v.type, Integer))
+    key = f"{call.function} {[a.type for a in arguments]}"
+    return Summary(call.function, key, parameters, integers, (), returned, (assumed,), state=())
 
 
 _COUNTED: dict[int, _Extent] = {1: "records", 2: "bytes"}

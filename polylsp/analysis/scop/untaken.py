@@ -63,6 +63,15 @@ def without_reports(statement: Statement, calls: Calls) -> Statement | None:
     return None if len(sentences) > MOST_PRESUMPTIONS or obstacle(made, calls) is not None else made
 
 
+def loops_left_out(statement: Statement, made: Statement) -> Iterator[Loop]:
+    """The outermost loops of a statement that it has no more once it is `made` without reports."""
+    seen = {loop.ordinal for loop in loops_in(made)}
+    for loop in loops_in(statement):
+        if loop.ordinal not in seen:
+            seen |= {inner.ordinal for inner in loops_in(loop)}
+            yield loop
+
+
 def presumptions_in(statement: Statement) -> Iterator[Assume]:
     """The presumptions in a statement."""
     return (s for s in walk(statement) if isinstance(s, Assume) and s.presumed is not None)
@@ -165,7 +174,7 @@ class _Rewriter:
 
     def branch(self, block: Block, ways: tuple[_Way, ...]) -> Block:
         """A branch without reports; the presumptions that it is not taken stand at its start."""
-        made = self.block(block.statements, ways)
+        made = _without_end(self.block(block.statements, ways))
         marks = (_mark(self.presumption(each, calls)) for each, calls in ways[-1].reports.items())
         return Block((*marks, *made.statements))
 
@@ -218,6 +227,23 @@ class _Rewriter:
         if isinstance(inner, Binary) and inner.operator in _BOUNDS:
             return True
         return not any(self.changes.counts(name) for name in self.changes.behind(condition))
+
+
+def _without_end(branch: Block) -> Block:
+    """A branch that always ends the program, without its other statements: no loop around it goes on with
+    what they leave."""
+    marks: list[Statement] = []
+    for statement in branch.statements:
+        match statement:
+            case Assume(Constant(value=0), presumed=None):
+                return Block((*marks, statement))
+            case Assume(presumed=Presumption()):
+                marks.append(statement)
+            case _ if any(isinstance(s, (Jump, Unsupported)) for s in walk(statement)):
+                break
+            case _:
+                pass
+    return branch
 
 
 def _without_ends(statement: If, first: tuple[Block, Expr], second: tuple[Block, Expr]) -> Statement:

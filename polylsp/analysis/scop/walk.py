@@ -29,6 +29,7 @@ from polylsp.analysis.scop.counters import (
     changed_variables,
     counter_of,
     index_of,
+    row_counter,
     varying,
     with_index,
 )
@@ -39,6 +40,7 @@ from polylsp.analysis.scop.paths import LoopEntry, Path, RawAccess, RawStatement
 from polylsp.analysis.scop.reductions import (
     Update,
     conditional_extremum,
+    extremum_apart,
     reduction_of,
     tracked_extremum,
 )
@@ -101,6 +103,7 @@ def enter_loop(loop: Loop, scope: Scope) -> Entered:
     outside = scope.environment
     frame = _push(loop, scope, counter, changed)
     frame.even = frozenset(amounts)
+    frame.start = counter.start if counter.variable is not None else None
     dimension = Poly.atom(Symbol(frame.dimension))
     rounds = floor_div((dimension - counter.start) * (1 if counter.step > 0 else -1), abs(counter.step))
     scope.environment = dict(outside)
@@ -111,6 +114,9 @@ def enter_loop(loop: Loop, scope: Scope) -> Entered:
     if counter.variable is not None:
         name = counter.variable.name
         scope.environment[name] = with_index(scope.environment[name], dimension - counter.early)
+    row = row_counter(loop, scope, outside, amounts) if counter.variable is None else None
+    if row is not None:
+        scope.environment[row[0].name] = row[1]
     head = dict(scope.environment)
     progress = values_taken(counter, dimension)
     scope.active = scope.active.add_dims(isl.dim_type.set, 1)
@@ -312,6 +318,9 @@ class _Walker:
         scope.environment[variable.name] = value
 
     def branch(self, statement: If) -> None:
+        apart = extremum_apart(statement, self.is_quiet)
+        if apart is not None:
+            return self.branch(apart)
         spelled = replace(statement, condition=self.spelled_out(statement.condition))
         extremum = conditional_extremum(spelled, self.is_quiet)
         if extremum is not None and self.is_tracked(extremum[0].target) is False:

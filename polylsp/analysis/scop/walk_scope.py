@@ -82,7 +82,7 @@ class Frame:
     unknown; at the parameter values in `undefined` its counter overflows; `thread_bound`: why its iterations
     must stay on one thread; `conditions` are assumptions in terms of parameters, `untaken` branches in it
     that are presumed not to be taken; `even` are the unique names of variables to which each round adds the
-    same amount."""
+    same amount; `start` is the value of the iterator in the first round, where it has one."""
 
     loop: Loop
     dimension: str
@@ -96,6 +96,7 @@ class Frame:
     conditions: list[BoundCondition] = field(default_factory=list)
     untaken: list[UntakenBranch] = field(default_factory=list)
     even: frozenset[str] = frozenset()
+    start: Poly | None = None
 
     def assume(self, assumption: Assumption) -> None:
         """Record an assumption of the loop's verdict."""

@@ -47,26 +47,33 @@ class Entry:
 class Opaque:
     """A value without a symbolic form. It is fixed inside loops deeper than `depth` (the number of loops of
     the nest around the point where it arose); `ANYWHERE` for a pointer into memory that has another name
-    too. `entry`: the element that it is computed from, converted at most to a wider type."""
+    too. `entry`: the element that it is computed from, converted at most to a wider type; `row`: the element
+    that it is not less than, while the next element is greater."""
 
     depth: int
     rejection: Rejection
     entry: Entry | None = None
+    row: Entry | None = None
 
     def changed(self) -> Opaque:
         """A value that is computed from this one."""
-        return self if self.entry is None else Opaque(self.depth, self.rejection)
+        known = self.entry is not None or self.row is not None
+        return Opaque(self.depth, self.rejection) if known else self
 
     def plus(self, by: Poly) -> Opaque:
         """The value and `by`, where no such sum wraps around."""
+        if by == ZERO:
+            return self
         entry = self.entry
-        return self if entry is None else replace(self, entry=replace(entry, offset=entry.offset + by))
+        return (
+            self.changed() if entry is None else replace(self, entry=replace(entry, offset=entry.offset + by))
+        )
 
     def times(self, by: Poly) -> Opaque:
         """The value times `by`, where no such product wraps around."""
         entry = self.entry
         if entry is None:
-            return self
+            return self.changed()
         return replace(self, entry=replace(entry, factor=entry.factor * by, offset=entry.offset * by))
 
 

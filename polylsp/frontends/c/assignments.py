@@ -30,6 +30,7 @@ from polylsp.frontends.c.types import (
     pure_result,
     size,
     spelling,
+    usual_macro,
 )
 from polylsp.frontends.c.values import binary, convert, decayed, is_scalar, note_change, settle
 from polylsp.ir.program import (
@@ -121,6 +122,9 @@ def call(context: Context, node: Any, fx: Effects) -> Expr:
     ends = known.ends if known is not None else False
     sets = library_variables(name) if pure and _is_library(known) else ()
     watched = tuple(v for v, names in _WATCHING.items() if not names.isdisjoint(context.sites.words))
+    macro = usual_macro(name, [each.type for each in arguments]) if known is None else None
+    if macro is not None:
+        return Call(name, arguments, False, macro[1], site, macro=macro[0])
     return Call(name, arguments, pure, _result(name, known), site, reads and not pure, ends, sets, watched)
 
 

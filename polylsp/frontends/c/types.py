@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from functools import reduce
 
 from polylsp.frontends.c.lowering_context import Member
 from polylsp.ir.program import Array, Constant, Floating, Integer, OtherType, Pointer, Struct, Type
@@ -285,6 +286,22 @@ _FORGETFUL = frozenset(
     "strcmp strncmp strcpy strncpy strcat free fread fwrite fgets gettimeofday clock_gettime time frexp "
     "modf remquo sincos qsort bsearch strtol strtod strtoul atoi atof getline".split()
 )
+
+
+_MACROS = {
+    **dict.fromkeys(("MAX", "max", "Max"), ("max", 2)),
+    **dict.fromkeys(("MIN", "min", "Min"), ("min", 2)),
+    **dict.fromkeys(("ABS", "Abs"), ("abs", 1)),
+}
+"""Usual macros for numbers, with the number of arguments: the header that defines them may be missing."""
+
+
+def usual_macro(name: str, arguments: Sequence[Type]) -> tuple[str, Type] | None:
+    """The usual macro of a name, in lower case, and the type of its value for arguments of some types."""
+    macro, count = _MACROS.get(name, ("", 0))
+    if not macro or len(arguments) != count or not all(map(is_arithmetic, arguments)):
+        return None
+    return macro, reduce(common, arguments[1:], promote(arguments[0]))
 
 
 def _results() -> dict[str, Type]:
