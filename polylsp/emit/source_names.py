@@ -145,12 +145,17 @@ def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
     computed = _computed(subject, settled)
     found: dict[str, str] = {}
     members = _members(subject, site)
+    sources = [v.source_name for v in subject.variables]
+    held = next((own for o, own in scop.held.items() if within(site, subject.known(o).site)), {})
     for name, text in scop.parameters.items():
         if text in members:
             found[name] = text
             continue
         if text in computed:
             found[name] = computed[text]
+            continue
+        if sources.count(held.get(name, "")) == 1:
+            found[name] = held[name]
             continue
         variable = _leaf(settled, text)
         # An input of the function is what its name says only if nothing is assigned to it.
@@ -359,4 +364,9 @@ def _is_steady(subject: Subject, region: Stretch, variable: Variable, accesses: 
     assigned = subject.assigned(variable)
     if all(a.memory.from_entry and not a.memory.fresh for a in accesses):
         return not assigned
+    own = frozenset((variable.name,))
+    if variable.storage in ("global", "static") and all(a.memory.via == own for a in accesses):
+        # A function that is called elsewhere may set it anew.
+        calls = any(region.holds(call.site) for call in subject.effects.calls)
+        return not assigned and not calls and all(not a.memory.fresh for a in accesses)
     return len(assigned) == 1 and assigned[0].site.last < region.site.first
