@@ -104,8 +104,8 @@ def _headed(subject: Subject, ordinal: int, outer: Sequence[LoopFacts], again: A
 
 
 _MOST_LOOPS = 60
-"""Loops of a function from which on a text with other headers takes too long to analyse: a function of miniAMR
-with 83 loops took 13 s."""
+"""Loops of a function from which on a text with other headers takes too long to analyse: a function of
+miniAMR with 83 loops took 13 s."""
 
 
 def hints_aside(subject: Subject, ordinal: int, edit: Callable[[Subject], Answer], again: Again) -> Answer:
