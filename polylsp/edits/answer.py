@@ -172,8 +172,12 @@ def _strictly(again: Again) -> Again:
 def _measuring(edit: Edit, again: Again) -> Edit:
     """An edit that finds out the sizes of arrays first where it needs them."""
     from polylsp.targets.gpu.inspector import sized_first
+    from polylsp.targets.gpu.preparation import settled_first
 
-    return lambda subject, ordinal, settings: sized_first(subject, ordinal, settings, edit, again)
+    def settled(subject: Subject, ordinal: int, settings: Settings) -> Answer:
+        return settled_first(subject, ordinal, settings, edit)
+
+    return lambda subject, ordinal, settings: sized_first(subject, ordinal, settings, settled, again)
 
 
 def _counting(edit: Edit, again: Again) -> Edit:

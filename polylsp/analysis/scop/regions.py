@@ -7,6 +7,7 @@ loop with all values that are fixed in it as parameters.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -633,6 +634,25 @@ def again(entry: LoopEntry, parameters: Parameters, calls: Calls, live: frozense
     found = nest_of((entry.loop,), scope, live, (*entry.inherited, *around))
     parameters.epoch = last
     return found
+
+
+def alone(nest: Nest, ordinal: int, calls: Calls, live: frozenset[str]) -> Nest | None:
+    """The model of one loop of a nest in which each number that it leaves alone is a parameter, whatever was
+    computed before the loop; `None` where the nest has no state before it."""
+    entry = nest.entries.get(ordinal)
+    if entry is None or not entry.trusted:
+        return None
+    own, parameters = effects(entry.loop), deepcopy(nest.parameters)
+    environment = dict(entry.environment)
+    for variable in own.variables:
+        value = environment.get(variable.name)
+        is_own = variable.storage in ("local", "parameter") and not variable.escapes
+        fixed = variable.name not in own.scalars and (is_own or not own.calls)
+        if fixed and isinstance(value, Poly) and value.as_constant is None and len(value.symbols) != 1:
+            key = ("alone", variable.name, ordinal)
+            environment[variable.name] = parameters.computed(key, variable.source_name, variable.type)
+    changed = replace(entry, environment=environment)
+    return again(changed, parameters, calls, live) if environment != entry.environment else None
 
 
 def _settled(name: str, value: Value, variable: Variable | None, loop: Loop, parameters: Parameters) -> Value:

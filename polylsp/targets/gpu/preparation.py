@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from polylsp.analysis.scop.regions import Nest, alone
 from polylsp.core.settings import Settings
 from polylsp.core.text import Span
 from polylsp.emit.c_pragmas import stretch_of
@@ -40,6 +41,7 @@ from polylsp.ir.program import (
 from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Answer, Declined, Replacement, applied
 from polylsp.model.facts import LoopFacts, parallel_roots
+from polylsp.poly.budget import budgeted
 from polylsp.schedule.chain import fresh_name
 from polylsp.schedule.statement_leaves import counter
 from polylsp.targets.directives.host_code import starts
@@ -127,6 +129,26 @@ def hoisted_first(subject: Subject, ordinal: int, settings: Settings, edit: Edit
     before = (each for v in verdicts if isinstance(v, Parallel) for each in v.assumptions)
     assumed = tuple(dict.fromkeys([*found.assumptions, *before]))
     return replace(found, replacements=whole, assumptions=assumed)
+
+
+def settled_first(subject: Subject, ordinal: int, settings: Settings, edit: Edit) -> Answer:
+    """The edit of a loop whose sizes cannot be written as what they were computed from, if it is not made
+    otherwise, by a model in which they have their names alone."""
+    first = edit(subject, ordinal, settings)
+    nest = subject.nest(ordinal) if isinstance(first, Declined) and first.unsized and ordinal else None
+    if nest is None:
+        return first
+    facts = subject.known(ordinal)
+    inside = [each.ordinal for each in subject.facts.loops if within(each.site, facts.site)]
+    changed = ((each, effects(subject.loop(each)).scalars) for each in inside)
+    live = frozenset(name for each, own in changed for name in own & subject.live_after[each])
+    model = budgeted(settings.max_operations, lambda: alone(nest[1], ordinal, subject.calls, live))
+    if not isinstance(model, Nest):
+        return first
+    nests = (replace(nest[0], loops=tuple(inside), site=facts.site), *subject.facts.nests)
+    seen = replace(subject, facts=replace(subject.facts, nests=nests), nests=(model, *subject.nests))
+    found = edit(seen, ordinal, settings)
+    return first if isinstance(found, Declined) else found
 
 
 def counted_first(subject: Subject, ordinal: int, settings: Settings, edit: Edit, again: Again) -> Answer:
