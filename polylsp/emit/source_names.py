@@ -146,7 +146,10 @@ def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
     found: dict[str, str] = {}
     members = _members(subject, site)
     sources = [v.source_name for v in subject.variables]
-    held = next((own for o, own in scop.held.items() if within(site, subject.known(o).site)), {})
+    loops = [each for each in subject.facts.loops if within(site, each.site)]
+    held = next((scop.held[each.ordinal] for each in loops if each.ordinal in scop.held), {})
+    if subject.language == PYTHON.name:
+        held = {}
     for name, text in scop.parameters.items():
         if text in members:
             found[name] = text
