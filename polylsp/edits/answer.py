@@ -28,7 +28,13 @@ from polylsp.model.action import (
 )
 from polylsp.model.facts import is_governed, parallel_roots
 from polylsp.poly.budget import Exhausted, budgeted
-from polylsp.targets.directives.rewriting import Edit, differences, hints_aside, rewritten_first
+from polylsp.targets.directives.rewriting import (
+    Edit,
+    counters_first,
+    differences,
+    hints_aside,
+    rewritten_first,
+)
 from polylsp.transforms import MODULES, transformed
 from polylsp.transforms.composing import limited
 
@@ -86,7 +92,7 @@ def _in_c(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answe
             return rewritten_first(subject, ask.ordinal, settings, _counting(edit, again), again)
         case "cuda":
             edit = _counting(_measuring(_edit_of(ask.action), again), again)
-            return edit(subject, ask.ordinal, settings)
+            return counters_first(subject, ask.ordinal, settings, edit, again)
         case "restructure":
             from polylsp.transforms.restructure import restructured
 
@@ -166,8 +172,12 @@ def _strictly(again: Again) -> Again:
 def _measuring(edit: Edit, again: Again) -> Edit:
     """An edit that finds out the sizes of arrays first where it needs them."""
     from polylsp.targets.gpu.inspector import sized_first
+    from polylsp.targets.gpu.preparation import settled_first
 
-    return lambda subject, ordinal, settings: sized_first(subject, ordinal, settings, edit, again)
+    def settled(subject: Subject, ordinal: int, settings: Settings) -> Answer:
+        return settled_first(subject, ordinal, settings, edit)
+
+    return lambda subject, ordinal, settings: sized_first(subject, ordinal, settings, settled, again)
 
 
 def _counting(edit: Edit, again: Again) -> Edit:

@@ -137,12 +137,20 @@ def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
     computed = _computed(subject, settled)
     found: dict[str, str] = {}
     members = _members(subject, site)
+    sources = [v.source_name for v in subject.variables]
+    loops = [each for each in subject.facts.loops if within(site, each.site)]
+    held = next((scop.held[each.ordinal] for each in loops if each.ordinal in scop.held), {})
+    if subject.language == PYTHON.name:
+        held = {}
     for name, text in scop.parameters.items():
         if text in members:
             found[name] = text
             continue
         if text in computed:
             found[name] = computed[text]
+            continue
+        if sources.count(held.get(name, "")) == 1:
+            found[name] = held[name]
             continue
         variable = _leaf(settled, text)
         # An input of the function is what its name says only if nothing is assigned to it.
@@ -351,4 +359,9 @@ def _is_steady(subject: Subject, region: Stretch, variable: Variable, accesses: 
     assigned = subject.assigned(variable)
     if all(a.memory.from_entry and not a.memory.fresh for a in accesses):
         return not assigned
+    own = frozenset((variable.name,))
+    if variable.storage in ("global", "static") and all(a.memory.via == own for a in accesses):
+        # A function that is called elsewhere may set it anew.
+        calls = any(region.holds(call.site) for call in subject.effects.calls)
+        return not assigned and not calls and all(not a.memory.fresh for a in accesses)
     return len(assigned) == 1 and assigned[0].site.last < region.site.first

@@ -44,6 +44,15 @@ class LoopFacts:
     verdict: Verdict
     misfit: str = ""
 
+    @property
+    def has_compound_header(self) -> bool:
+        """True if no directive can stand before it since its header starts or changes more than a counter."""
+        return self.misfit.startswith((STARTS_MORE, CHANGES_MORE))
+
+
+STARTS_MORE, CHANGES_MORE = "its header does not start with", "it does not change"
+"""Beginnings of the misfits of headers that start, or change, more than a counter."""
+
 
 @dataclass(frozen=True, slots=True)
 class Band:

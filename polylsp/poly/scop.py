@@ -8,7 +8,7 @@ isl objects live inside one analysis process: they are never pickled and never c
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import pairwise
@@ -329,7 +329,8 @@ class Scop:
     `converted` for values converted to another type, under the spelling of the conversion. `inherited` are
     assumptions of loops around the nest; `defined`: the values of parameters that their types can hold, and
     at which no counter overflows; `addresses` of the function's variables, and the `address_reads` of the
-    nest; `outdated` parameters are values at function entry of variables that have other ones by now."""
+    nest; `outdated` parameters are values at function entry of variables that have other ones by now; `held`:
+    for each outermost loop the variables that have the values of parameters all through it, by isl names."""
 
     context: isl.Set
     loops: dict[int, ScopLoop]
@@ -345,6 +346,7 @@ class Scop:
     addresses: Addresses = field(default_factory=Addresses)
     address_reads: tuple[AddressRead, ...] = ()
     outdated: frozenset[str] = frozenset()
+    held: Mapping[int, Mapping[str, str]] = field(default_factory=dict[int, Mapping[str, str]])
 
     @property
     def shown_parameters(self) -> dict[str, str]:

@@ -11,15 +11,17 @@ from dataclasses import dataclass
 from polylsp.core.settings import Settings
 from polylsp.core.text import Span
 from polylsp.emit.c_expressions import added
-from polylsp.emit.c_syntax import LoopText, headed, surrounded, undirected
+from polylsp.emit.c_syntax import LoopText, headed, loop_text, surrounded, undirected
 from polylsp.emit.c_text import element_words, style_of
 from polylsp.emit.subject import Subject
 from polylsp.ir.effects import effects, expressions, walk
-from polylsp.ir.induction import Step, additive, steps
+from polylsp.ir.induction import Step, additive, own_jumps, steps
 from polylsp.ir.liveness import live_after_loops
 from polylsp.ir.program import (
     AddressOf,
     Assign,
+    Block,
+    Call,
     Constant,
     Declare,
     Integer,
@@ -31,7 +33,7 @@ from polylsp.ir.program import (
 )
 from polylsp.ir.verdict import Assumption, Parallel
 from polylsp.model.action import Answer, Declined, Edited, Replacement
-from polylsp.schedule.chain import Chain, fresh_name, unstable
+from polylsp.schedule.chain import Chain, fresh_name, header_values, unstable
 from polylsp.schedule.loop_headers import Iterations, iterations, spelled
 from polylsp.schedule.statement_leaves import counter
 
@@ -39,7 +41,8 @@ from polylsp.schedule.statement_leaves import counter
 @dataclass(frozen=True, slots=True)
 class Counted:
     """An integer that changes by `sign` times `amount`, as it is written, in each iteration of a loop, by the
-    assignments `updates`; `live`: its value is needed after the loop."""
+    assignments `updates`; `live`: its value is needed after the loop. `inner` are the loops inside that it is
+    counted in, outermost first, if any: these alone use it, and run equally often each time."""
 
     variable: Variable
     of_type: Integer
@@ -47,6 +50,7 @@ class Counted:
     amount: str
     updates: tuple[Assign, ...]
     live: bool
+    inner: tuple[int, ...] = ()
 
 
 def counted_along(subject: Subject, ordinal: int) -> list[Counted] | Declined:
@@ -87,7 +91,8 @@ def _counted(
         return Declined(f"`{name}` wraps around early, since its type is small: count in an `int`.")
     if variable.storage not in ("local", "parameter") or variable.escapes:
         return Declined(f"`{name}` can be seen by other functions: count in a local variable.")
-    if any(part.inner for part in parts):
+    inner = _inner_loops(subject, loop, variable, parts)
+    if inner is None:
         return Declined(f"`{name}` is counted in a loop inside of `{loop.iterator}` too: compute it there.")
     found = _amount(subject, loop, parts)
     if found is None:
@@ -95,7 +100,7 @@ def _counted(
     updates = tuple(
         s for s in walk(loop) if isinstance(s, Assign) and s.target.variable == variable and additive(s)
     )
-    return Counted(variable, of_type, *found, updates, live)
+    return Counted(variable, of_type, *found, updates, live, inner)
 
 
 def _amount(subject: Subject, loop: Loop, parts: tuple[Step, ...]) -> tuple[int, str] | None:
@@ -113,6 +118,32 @@ def _amount(subject: Subject, loop: Loop, parts: tuple[Step, ...]) -> tuple[int,
     local = {s.variable.source_name for s in walk(loop) if isinstance(s, Declare)}
     named = len(parts) == 1 and one_token and texts[0].isidentifier() and texts[0] not in local
     return (parts[0].sign, texts[0]) if named else None
+
+
+def _inner_loops(
+    subject: Subject, loop: Loop, variable: Variable, parts: tuple[Step, ...]
+) -> tuple[int, ...] | None:
+    """The loops inside a loop that advance a variable, outermost first, if they run equally often each time,
+    and only the innermost uses the variable; `None` otherwise."""
+    inner = [each for part in parts for each, _ in part.inner]
+    if not inner:
+        return ()
+    changed, last = effects(loop).scalars, inner[-1].site
+    values = [n for s in walk(loop) for value in expressions(s) for n in subexpressions(value)]
+    uses = [n.site for n in values if isinstance(n, (Read, AddressOf)) and n.place.variable == variable]
+    if len(parts) > 1 or any(not last.first <= site.first <= last.last for site in uses):
+        return None
+    for each in inner:
+        own = counter(subject, each.ordinal) if each.kind == "for" and not any(own_jumps(each.body)) else None
+        if own is None or own.name in effects(each.body).scalars:
+            return None
+        for node in (n for value in header_values(subject, each) for n in subexpressions(value)):
+            moves = isinstance(node, Read) and (
+                node.place.steps or node.place.variable.name in changed - {own.name}
+            )
+            if moves or isinstance(node, (Call, AddressOf)):
+                return None
+    return tuple(each.ordinal for each in inner)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -164,7 +195,8 @@ def _edit(subject: Subject, ordinal: int, text: LoopText, made: list[_Rewritten]
     )
     if isinstance(around, Declined):
         return around
-    inside = headed(subject, text, [m.first for m in made], braces)
+    first = [m.first for m in made if m.first]
+    inside = headed(subject, text, first, braces) if first else []
     removed = [each for m in made for each in m.removed]
     assert isinstance(facts.verdict, Parallel)
     doubts = [m.assumption for m in made if m.assumption is not None]
@@ -191,6 +223,8 @@ def _rewritten(
     words = element_words(subject, one.variable, one.of_type)
     if words is None:
         return Declined(f"The type of `{name}` has no name here: compute it from the iterator yourself.")
+    if one.inner:
+        return _rewritten_inside(subject, ordinal, points, one, start, words)
     own = counter(subject, ordinal)
     assert isinstance(own.type, Integer)
     cast = "" if one.of_type.signed and one.of_type.bits <= own.type.bits else f"({words})"
@@ -203,6 +237,62 @@ def _rewritten(
         _removed(subject, subject.loop(ordinal), text, one),
         _assumption(points, one, index) if not cast and one.of_type.bits >= own.type.bits else None,
     )
+
+
+def _rewritten_inside(
+    subject: Subject, ordinal: int, points: Iterations, one: Counted, start: str, words: str
+) -> _Rewritten | Declined:
+    """A variable in closed form in the innermost of the loops that advance it, by the number of iterations of
+    these before the present one."""
+    name, index, rounds = one.variable.source_name, "", list[str]()
+    text, texts = loop_text(subject, ordinal), [loop_text(subject, each) for each in one.inner]
+    for each, own in zip((ordinal, *one.inner), (text, *texts), strict=True):
+        found = iterations(subject, Chain((each,), (own,))) if isinstance(own, LoopText) else own
+        if isinstance(found, Declined):
+            return found
+        (first,), (last,) = found.firsts, found.lasts
+        count = spelled(found, added(last, first, -1))
+        here = spelled(found, added({f"{counter(subject, each).source_name}": 1}, first, -1))
+        if index:
+            outer = f"({index})" if _has_sum(index) else index
+            index = f"{outer} * {f'({count})' if _has_sum(count) else count} + "
+        index += here
+        rounds.append(_rounds(found, ""))
+    innermost = texts[-1]
+    types = {counter(subject, each).type for each in (ordinal, *one.inner)}
+    if not isinstance(innermost, LoopText) or types != {one.of_type}:
+        return Declined(
+            f"`{name}` and the counters of its loops have different types: give them the same one."
+        )
+    amounts = [one.amount] if one.amount != "1" else []
+    after = f"{name} = {start} {'+' if one.sign > 0 else '-'} {' * '.join([*amounts, *rounds])};"
+    shown = f"{one.amount} * ({index})" if amounts else index
+    doubt = Assumption("no-overflow", (name,), f"`{shown}` does not overflow")
+    from_zero = one.amount == "1" and _starts_at_zero(subject, subject.loop(ordinal), one.variable)
+    removed = _removed(subject, subject.loop(one.inner[-1]), innermost, one)
+    line = f"{name} = {_moved(start, one, index)};"
+    braces = style_of(subject, [innermost]).braces
+    return _Rewritten(
+        f"const {words} {start} = {name};",
+        "",
+        after if one.live else "",
+        (*headed(subject, innermost, [line], braces), *removed),
+        None if from_zero else doubt,
+    )
+
+
+def _starts_at_zero(subject: Subject, loop: Loop, variable: Variable) -> bool:
+    """True if statements directly before a loop set a variable to a number that is not negative."""
+    for block in walk(subject.function.body):
+        if not isinstance(block, Block) or loop not in block.statements:
+            continue
+        for each in reversed(block.statements[: block.statements.index(loop)]):
+            if not isinstance(each, (Assign, Declare)):
+                return False
+            if isinstance(each, Assign) and each.target.variable == variable:
+                value = stripped(each.value)
+                return each.operator is None and isinstance(value, Constant) and value.value >= 0
+    return False
 
 
 def _moved(start: str, one: Counted, rounds: str) -> str:

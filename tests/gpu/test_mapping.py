@@ -564,6 +564,39 @@ def test_every_strategy_keeps_the_meaning(name: str, fusion: str, program: Progr
     assert_same(program.output(program.build(text, {})), program.output(program.build(done.text, done.files)))
 
 
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [("floyd-warshall", 5), ("fdtd-2d", 2), ("durbin", 6), ("lu", 2), ("jacobi-2d", 2), ("seidel-2d", 1)],
+)
+def test_independent_kernels_of_a_host_loop_share_launches(name: str, count: int) -> None:
+    text = (FOLDER / f"{name}.c").read_text(encoding="utf-8")
+    done = offloaded(f"{name}.c", text, Settings(offload_threshold=0), "kernel_", whole=True)
+    assert not done.declined
+    assert sum(made.count("__global__") for made in done.files.values()) == count
+
+
+SHARED = {
+    "a number beside a row": ("y[0] = x[1] * 0.5 + x[2];", "y[j] * y[0]", 2),
+    "a number that needs two elements of the row": ("y[0] = y[1] * 0.5 + y[2];", "y[j] * y[0]", 3),
+}
+
+
+@pytest.mark.parametrize(("point", "value", "count"), SHARED.values(), ids=SHARED.keys())
+def test_a_launch_is_shared_where_no_thread_needs_another(
+    point: str, value: str, count: int, program: Program
+) -> None:
+    rows = "for (int j = 1; j < n - 1; j++) y[j] = (x[j - 1] + x[j + 1]) * 0.5; "
+    rows += f"{point} for (int j = 1; j < n - 1; j++) x[j] = {value};"
+    text = MAIN.format(function=function(f"for (int t = 0; t < m; t++) {{ {rows} }}"))
+    answer = asked(text, 1)
+    assert _kernels(answer) == count
+    assert isinstance(answer, Edited)
+    built = program.build(
+        applied(text, answer.replacements), {each.name: each.text for each in answer.created}, UNUSED
+    )
+    assert_same(program.output(program.build(text, {}, UNUSED)), program.output(built))
+
+
 def test_a_strategy_says_what_shares_a_kernel() -> None:
     body = "for (int i = 0; i < n; i++) { x[i] = 2 * y[i]; z[i] = x[i]; }"
     text = MAIN.format(function=function(body))

@@ -32,6 +32,7 @@ from polylsp.ir.program import (
     subexpressions,
 )
 from polylsp.ir.verdict import AccessPoint
+from polylsp.model.facts import CHANGES_MORE, STARTS_MORE
 from polylsp.poly.scop import ScopStatement, first, iterations
 
 
@@ -82,10 +83,10 @@ def _misfit(loop: Loop, before: Sequence[Statement]) -> str:
     starts = [s for s in before if isinstance(s, (Assign, Declare)) and _inside(s, loop)]
     assigned = [s for s in starts if isinstance(s, Assign) and not _keeps_bound(s.target.variable, counter)]
     if len(assigned) != 1 or assigned[0].target.variable != counter:
-        return f"its header does not start with `{counter.source_name} = …` alone"
+        return f"{STARTS_MORE} `{counter.source_name} = …` alone"
     steps = loop.step.statements
     if len(steps) != 1 or not isinstance(steps[0], Assign) or additive(steps[0]) is None:
-        return f"it does not change `{counter.source_name}` alone by a fixed step"
+        return f"{CHANGES_MORE} `{counter.source_name}` alone by a fixed step"
     if steps[0].target.variable != counter:
         return f"it does not change `{counter.source_name}` by a fixed step"
     if _compares_unsigned(loop, counter) and not _not_negative(assigned[0].value):

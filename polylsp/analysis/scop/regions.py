@@ -7,6 +7,7 @@ loop with all values that are fixed in it as parameters.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -71,6 +72,7 @@ from polylsp.ir.program import (
     Unsupported,
     Variable,
     stripped,
+    within,
 )
 from polylsp.ir.verdict import Assumption, Sequential
 from polylsp.poly.budget import Budget, Exhausted, over_budget
@@ -612,7 +614,8 @@ def nest_of(
     loops = [s for s in walk(*statements) if isinstance(s, Loop)]
     site = Site(min(s.site.first for s in loops), max(s.site.last for s in loops))
     scop = to_scop(region, entry.params(), scope.parameters, site, live, inherited)
-    scop = replace(scop, outdated=_outdated(environment, scope))
+    held = {o: _held(each, statements, scope) for o, each in region.entries.items() if not each.frames}
+    scop = replace(scop, outdated=_outdated(environment, scope), held=held)
     for inner in region.entries.values():
         inner.inherited = inherited
         inner.trusted = not region.tainted
@@ -629,6 +632,30 @@ def _outdated(environment: Environment, scope: Scope) -> frozenset[str]:
         if name is not None
         and (v in scope.effects.scalars or environment[v] != scope.parameters.symbol_named(name))
     )
+
+
+def _held(entry: LoopEntry, statements: tuple[Statement, ...], scope: Scope) -> dict[str, str]:
+    """The variables, by name, that have the values of parameters (isl names) just before an outermost loop of
+    a nest and all through it; that no store to another variable changes them is an assumption of the loop."""
+    loop, parameters, found = entry.loop, scope.parameters, dict[str, str]()
+    if any(isinstance(s, Unsupported) for s in walk(loop)):
+        return found
+    own, header = effects(loop), loop.header
+    # The loop's header may set others besides its counter.
+    starts = (s for s in walk(*statements) if isinstance(s, Assign) and within(s.site, header))
+    changed = own.scalars | {s.target.variable.name for s in starts}
+    for variable in effects(*statements).variables:
+        value, name = entry.environment.get(variable.name), variable.source_name
+        symbols = frozenset[str]()
+        if isinstance(value, Poly):
+            symbols = frozenset(each for each in value.symbols if parameters.symbol_named(each) == value)
+        elif isinstance(value, Opaque) and value.depth == 0:
+            # The parameter for the value once it is read.
+            symbols = frozenset(filter(None, [parameters.known((variable.name, value))]))
+        is_own = variable.storage in ("local", "parameter") and not variable.escapes
+        if variable.name not in changed and (is_own or not own.calls):
+            found |= {s: name for s in symbols if s not in found or parameters.texts.get(s) == name}
+    return found
 
 
 # --------------------------------------------------------------------------------------------------
@@ -661,6 +688,25 @@ def again(
     found = nest_of((entry.loop,), scope, live, inherited, bounded=bounded)
     parameters.epoch = last
     return found
+
+
+def alone(nest: Nest, ordinal: int, calls: Calls, live: frozenset[str]) -> Nest | None:
+    """The model of one loop of a nest in which each number that it leaves alone is a parameter, whatever was
+    computed before the loop; `None` where the nest has no state before it."""
+    entry = nest.entries.get(ordinal)
+    if entry is None or not entry.trusted:
+        return None
+    own, parameters = effects(entry.loop), deepcopy(nest.parameters)
+    environment = dict(entry.environment)
+    for variable in own.variables:
+        value = environment.get(variable.name)
+        is_own = variable.storage in ("local", "parameter") and not variable.escapes
+        fixed = variable.name not in own.scalars and (is_own or not own.calls)
+        if fixed and isinstance(value, Poly) and value.as_constant is None and len(value.symbols) != 1:
+            key = ("alone", variable.name, ordinal)
+            environment[variable.name] = parameters.computed(key, variable.source_name, variable.type)
+    changed = replace(entry, environment=environment)
+    return again(changed, parameters, calls, live) if environment != entry.environment else None
 
 
 def _settled(name: str, value: Value, variable: Variable | None, loop: Loop, parameters: Parameters) -> Value:

@@ -224,8 +224,8 @@ def renamed(region: Region, found: Leaves) -> Leaves | None:
     for leaf, access in found.shared:
         by_variable.setdefault(access.memory.variable.name, []).append((leaf, access))
     order, fresh = dates(region, found), fresh_of(region)
-    without = found.kept | found.opened | found.private
-    made = (_former(order, own, fresh) for name, own in by_variable.items() if name not in without)
+    later, without = order.lex_lt_union_map(order), found.kept | found.opened | found.private
+    made = (_former(later, own, fresh) for name, own in by_variable.items() if name not in without)
     formers = tuple(each for each in made if each is not None)
     return with_formers(found, formers) if formers else None
 
@@ -245,13 +245,13 @@ def _seeing(access: Access, former: Former) -> Access:
     return replace(access, memory=former.memory, relation=relation)
 
 
-def _former(order: isl.UnionMap, own: _Own, fresh: Fresh) -> Former | None:
-    """A copy of an array, if that makes a difference."""
+def _former(later: isl.UnionMap, own: _Own, fresh: Fresh) -> Former | None:
+    """A copy of an array, if that makes a difference; `later` are the instances after each one."""
     memory = own[0][1].memory
     if any(access.memory is not memory for _, access in own) or set(memory.shape) != {"[]"}:
         return None
     writes = _elements([(leaf, access) for leaf, access in own if access.kind == "write"])
-    sites = frozenset(site for site in {a.site for _, a in own} if _is_former(order, own, writes, site))
+    sites = frozenset(site for site in {a.site for _, a in own} if _is_former(later, own, writes, site))
     if not sites:
         return None
     name = fresh.name(f"old_{memory.variable.source_name}")
@@ -260,14 +260,13 @@ def _former(order: isl.UnionMap, own: _Own, fresh: Fresh) -> Former | None:
     return Former(copy, memory, sites, tuple(access for _, access in own if access.site in sites))
 
 
-def _is_former(order: isl.UnionMap, own: _Own, writes: isl.UnionMap, site: Site) -> bool:
+def _is_former(later: isl.UnionMap, own: _Own, writes: isl.UnionMap, site: Site) -> bool:
     """True if a place only reads elements that no instance has written by then, not even the reading one, and
     that a later one writes."""
     here = [(leaf, access) for leaf, access in own if access.site == site]
     if any(access.kind == "write" for _, access in here):
         return False
     pairs = _elements(here).apply_range(writes.reverse())
-    later = order.lex_lt_union_map(order)
     return not pairs.is_empty() and bool(pairs.is_subset(later))
 
 

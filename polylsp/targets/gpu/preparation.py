@@ -8,9 +8,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from polylsp.analysis.scop.regions import Nest, alone
 from polylsp.core.settings import Settings
 from polylsp.core.text import Span
 from polylsp.emit.c_pragmas import stretch_of
+from polylsp.emit.c_text import element_words
 from polylsp.emit.directive_placing import behind, line_before, takes_a_declaration
 from polylsp.emit.subject import Again, Subject
 from polylsp.ir.effects import effects, places_in, walk
@@ -29,13 +31,17 @@ from polylsp.ir.program import (
     Place,
     Read,
     Site,
+    Type,
+    Unsupported,
     Variable,
+    stripped,
     subexpressions,
     within,
 )
 from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Answer, Declined, Replacement, applied
 from polylsp.model.facts import LoopFacts, parallel_roots
+from polylsp.poly.budget import budgeted
 from polylsp.schedule.chain import fresh_name
 from polylsp.schedule.statement_leaves import counter
 from polylsp.targets.directives.host_code import starts
@@ -125,6 +131,26 @@ def hoisted_first(subject: Subject, ordinal: int, settings: Settings, edit: Edit
     return replace(found, replacements=whole, assumptions=assumed)
 
 
+def settled_first(subject: Subject, ordinal: int, settings: Settings, edit: Edit) -> Answer:
+    """The edit of a loop whose sizes cannot be written as what they were computed from, if it is not made
+    otherwise, by a model in which they have their names alone."""
+    first = edit(subject, ordinal, settings)
+    nest = subject.nest(ordinal) if isinstance(first, Declined) and first.unsized and ordinal else None
+    if nest is None:
+        return first
+    facts = subject.known(ordinal)
+    inside = [each.ordinal for each in subject.facts.loops if within(each.site, facts.site)]
+    changed = ((each, effects(subject.loop(each)).scalars) for each in inside)
+    live = frozenset(name for each, own in changed for name in own & subject.live_after[each])
+    model = budgeted(settings.max_operations, lambda: alone(nest[1], ordinal, subject.calls, live))
+    if not isinstance(model, Nest):
+        return first
+    nests = (replace(nest[0], loops=tuple(inside), site=facts.site), *subject.facts.nests)
+    seen = replace(subject, facts=replace(subject.facts, nests=nests), nests=(model, *subject.nests))
+    found = edit(seen, ordinal, settings)
+    return first if isinstance(found, Declined) else found
+
+
 def counted_first(subject: Subject, ordinal: int, settings: Settings, edit: Edit, again: Again) -> Answer:
     """The edit of loops whose counters are used behind them, on the text in which these loops have counters
     of their own if it is not made otherwise; both as one."""
@@ -152,34 +178,52 @@ def _own_counter(subject: Subject, root: LoopFacts) -> Iterator[Replacement]:
     match loop.condition, loop.step.statements:
         case (
             Binary(operator="<" | "<=" as operator, left=Read(place=Place(steps=())) as left, right=end),
-            (Assign(operator="+", value=Constant(value=1)),),
-        ) if left.place.variable == own and own.type == end.type == Integer(32, True):
+            (Assign(operator="+", value=Constant(value=int(step))),),
+        ) if left.place.variable == own and own.type == end.type and _is_int(own.type) and step > 0:
             pass
         case _:
             return
-    first = _first_value(subject, loop, own)
-    if first is None or not takes_a_declaration(subject, place) or subject.is_from_macro(loop.header):
+    first, words = _first_value(subject, loop, own), element_words(subject, own, own.type)
+    if first is None or words is None or not takes_a_declaration(subject, place):
         return
-    changed = effects(loop).scalars
-    if not all(_is_fixed(each, changed) for value in (first.value, end) for each in subexpressions(value)):
+    is_spelled = not subject.is_from_macro(loop.header)
+    if not is_spelled or not all(
+        _is_fixed(each, loop) for v in (first.value, end) for each in subexpressions(v)
+    ):
         return
     span, start = subject.span(root.site), subject.span(first.target.site).start
     ends = [_grouped(subject.source(each.site)) for each in (end, first.value)]
     last = f"{ends[0]} + 1" if operator == "<=" else ends[0]
-    yield Replacement(Span(start, start), "int ")
+    if step > 1:
+        value = stripped(first.value)
+        if not isinstance(value, Constant) or not isinstance(value.value, int) or value.value < 0:
+            return
+        less = value.value + (operator == "<")
+        behind_first = f"({ends[0]} - {less})" if less else ends[0]
+        last = f"{value.value + step} + {behind_first} / {step} * {step}"
+    yield Replacement(Span(start, start), f"{words} ")
     chosen = f"{ends[0]} {'>=' if operator == '<=' else '>'} {ends[1]} ? {last} : {ends[1]}"
     yield behind(subject, span.start, span.end, f"{own.source_name} = {chosen};")
 
 
-def _is_fixed(value: Expr, changed: frozenset[str]) -> bool:
-    """True if a part of an expression is the same behind a loop that sets the variables `changed`."""
+def _is_int(of_type: Type) -> bool:
+    """True for signed integers in which C computes as they are."""
+    return isinstance(of_type, Integer) and of_type.signed and of_type.bits >= 32
+
+
+def _is_fixed(value: Expr, loop: Loop) -> bool:
+    """True if a part of an expression is the same behind a parallel loop; that stores to other variables do
+    not change it is an assumption of the loop, which reads it."""
     if isinstance(value, (Call, AddressOf)):
         return False
     if not isinstance(value, Read):
         return True
-    variable = value.place.variable
-    is_own = variable.storage in ("local", "parameter") and not variable.escapes
-    return is_own and not value.place.steps and variable.name not in changed
+    variable, own = value.place.variable, effects(loop)
+    if variable.storage in ("local", "parameter") and not variable.escapes and not value.place.steps:
+        return variable.name not in own.scalars
+    stored = {place.variable for place in own.places}
+    is_opaque = bool(own.calls) or any(isinstance(s, Unsupported) for s in walk(loop))
+    return not is_opaque and variable.name not in own.scalars and variable not in stored
 
 
 def _first_value(subject: Subject, loop: Loop, own: Variable) -> Assign | None:
@@ -193,4 +237,4 @@ def _first_value(subject: Subject, loop: Loop, own: Variable) -> Assign | None:
 
 
 def _grouped(text: str) -> str:
-    return text if text.isalnum() or text.isidentifier() else f"({text})"
+    return text if re.fullmatch(r"\w+(\[[^][]*\]|(\.|->)\w+)*", text) else f"({text})"

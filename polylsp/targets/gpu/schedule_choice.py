@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 import islpy as isl
 
@@ -32,7 +33,7 @@ from polylsp.targets.gpu.alternatives import (
 from polylsp.targets.gpu.cuda_expressions import update_of
 from polylsp.targets.gpu.expansion import expanded, placed, renamed, scalar_expanded
 from polylsp.targets.gpu.leaves import Leaf, Leaves, leaves_of, useful, varies
-from polylsp.targets.gpu.mapping import Kernel, kernels, maps_of, respects, sets_of
+from polylsp.targets.gpu.mapping import Date, Kernel, kernels, maps_of, respects, sets_of
 from polylsp.targets.gpu.region import Region
 from polylsp.targets.gpu.sum_kernels import sum_of, updates
 
@@ -128,7 +129,7 @@ def chosen(
         best = made if isinstance(made, Choice) and made.steps[:2] < best.steps[:2] else best
     if not any(kernel.parallel or sum_of(kernel, best.leaves) is not None for kernel in best.kernels):
         return Declined(_why_in_order(region, best.leaves, line))
-    return best
+    return _sharing_launches(best, settings)
 
 
 def _chosen(
@@ -260,6 +261,176 @@ def _strategies(settings: Settings) -> tuple[Strategy, ...]:
         if each == settings.cuda_fusion:
             return each, "feautrier"
     return "maximal-band", "min", "feautrier"
+
+
+# --------------------------------------------------------------------------------------------------
+# Independent kernels of one loop of the host in one launch (horizontal fusion): where each thread runs
+# a few statements only, a launch takes longer than these do.
+# --------------------------------------------------------------------------------------------------
+
+
+_IN, _OUT = isl.dim_type.in_, isl.dim_type.out
+
+
+def _sharing_launches(choice: Choice, settings: Settings) -> Choice:
+    """Kernels of which those share a launch that are in one loop of the host, run no loop in a thread, and
+    have no dependence between two threads."""
+    every: list[Kernel] = []
+    for around, run in groupby(choice.kernels, lambda each: _innermost_host_loop(each.date)):
+        own = tuple(run)
+        able = [each for each in own if around and _can_share(each, choice.leaves)]
+        found = (
+            [_launches(own, able, choice.pairs, late) for late in (False, True)] if len(able) > 1 else [own]
+        )
+        every += min(found, key=len)
+    if len(every) == len(choice.kernels):
+        return choice
+    is_right = budgeted(settings.max_operations, lambda: respects(every, choice.pairs))
+    return replace(choice, kernels=tuple(every)) if is_right is True else choice
+
+
+def _innermost_host_loop(date: Date) -> Date:
+    """The part of a date down to the innermost loop of the host."""
+    return date[: max((k + 1 for k, part in enumerate(date) if part is None), default=0)]
+
+
+def _can_share(kernel: Kernel, found: Leaves) -> bool:
+    return sum_of(kernel, found) is None and not _loops(kernel, found)
+
+
+def _launches(
+    run: Sequence[Kernel], able: Sequence[Kernel], pairs: isl.UnionMap, late: bool
+) -> tuple[Kernel, ...]:
+    """Launches of the kernels in one loop of the host, each kernel that is `able` to share one in the first
+    launch that its dependences allow, or in the last one (`late`)."""
+    launches: list[list[Kernel]] = []
+    for kernel in reversed(run) if late else run:
+        least = 0
+        for number, members in enumerate(launches):
+            if not _is_apart(kernel, members, pairs):
+                both = _together_with(kernel, members, able, late)
+                in_thread = both is not None and respects([both], _simultaneous(both, pairs))
+                least = number if in_thread else number + 1
+        for members in launches[least:]:
+            if _together_with(kernel, members, able, late) is not None:
+                members.insert(0 if late else len(members), kernel)
+                break
+        else:
+            launches.append([kernel])
+    made = (_joined(members) or members[0] for members in (reversed(launches) if late else launches))
+    return tuple(replace(each, date=kernel.date) for each, kernel in zip(made, run, strict=False))
+
+
+def _is_apart(kernel: Kernel, members: Sequence[Kernel], pairs: isl.UnionMap) -> bool:
+    """True if no instances of a kernel and of others have to stay in order."""
+    own = kernel.domain
+    return all(
+        pairs.intersect_domain(one).intersect_range(other).is_empty()
+        for each in members
+        for one, other in ((own, each.domain), (each.domain, own))
+    )
+
+
+def _together_with(
+    kernel: Kernel, members: Sequence[Kernel], able: Sequence[Kernel], late: bool
+) -> Kernel | None:
+    if kernel not in able or members[0] not in able:
+        return None
+    return _joined([kernel, *members] if late else [*members, kernel])
+
+
+def _simultaneous(kernel: Kernel, pairs: isl.UnionMap) -> isl.UnionMap:
+    """The pairs of instances of a kernel that run in one launch."""
+    own = kernel.outer.intersect_domain(kernel.domain)
+    return pairs.intersect(own.apply_range(own.reverse()))
+
+
+def _joined(members: Sequence[Kernel]) -> Kernel | None:
+    """A kernel whose threads run those of all members, one member after the other; `None` where some members
+    have threads far from those of the largest one."""
+    first, *_ = members
+    if len(members) == 1:
+        return first
+    threads = max(each.parallel for each in members)
+    widest = next(each for each in members if each.parallel == threads)
+    domain, outer, order = first.domain, first.outer, isl.UnionMap("{ }")
+    length = max(each.dim(_OUT) for member in members for each in _own(member))
+    for number, member in enumerate(members):
+        places = _placed_beside(member, widest)
+        if places is None:
+            return None
+        domain, outer = domain.union(member.domain), outer.union(member.outer)
+        for place, each in zip(places, _own(member), strict=True):
+            inside = each.project_out(_OUT, 0, member.parallel)
+            padded = inside.insert_dims(_OUT, 0, 1).fix_val(_OUT, 0, isl.Val(number))
+            left = length - inside.dim(_OUT)
+            padded = padded.insert_dims(_OUT, padded.dim(_OUT), left)
+            for k in range(padded.dim(_OUT) - left, padded.dim(_OUT)):
+                padded = padded.fix_val(_OUT, k, isl.Val(0))
+            order = order.union(place.flat_range_product(padded).to_union_map())
+    return Kernel(first.name, domain, outer, order, threads, first.date)
+
+
+def _own(kernel: Kernel) -> list[isl.Map]:
+    """The order of each leaf of a kernel."""
+    return list(maps_of(kernel.schedule.intersect_domain(kernel.domain)))
+
+
+def _placed_beside(kernel: Kernel, widest: Kernel) -> list[isl.Map] | None:
+    """The threads for the leaves of a kernel in a launch of another one, which has no fewer dimensions: its
+    own where it has as many, else as the innermost counters say; `None` where they would be far from the
+    others. Launches without the other kernel have these threads alone."""
+    if kernel.parallel == widest.parallel:
+        return [
+            each.project_out(_OUT, kernel.parallel, each.dim(_OUT) - kernel.parallel) for each in _own(kernel)
+        ]
+    found: list[isl.Map] = []
+    for each in _own(kernel):
+        name, depth, threads = each.get_tuple_name(_IN), each.dim(_IN), widest.parallel
+        names = [f"i{k}" for k in range(depth)]
+        for inner in (min(depth, threads), kernel.parallel):
+            values = [*["0"] * (threads - inner), *names[depth - inner :]]
+            text = f"{{ {name}[{', '.join(names)}] -> [{', '.join(values)}] }}"
+            place = isl.Map(text).intersect_domain(each.domain())
+            if _is_near(place, kernel, widest) and _keeps_apart(place, each, kernel.parallel):
+                found.append(place)
+                break
+        else:
+            return None
+    return found
+
+
+def _keeps_apart(place: isl.Map, order: isl.Map, parallel: int) -> bool:
+    """True if instances of different threads go to different ones."""
+    threads = order.project_out(_OUT, parallel, order.dim(_OUT) - parallel)
+    return bool(place.apply_range(place.reverse()).is_subset(threads.apply_range(threads.reverse())))
+
+
+def _is_near(place: isl.Map, kernel: Kernel, widest: Kernel) -> bool:
+    """True if threads are no more than one step from the range of another kernel's, along each dimension."""
+    outer = widest.outer.intersect_domain(widest.domain).reverse()
+    others = isl.Map.from_union_map(outer.apply_range(_threads(widest)))
+    own = kernel.outer.intersect_domain(kernel.domain).reverse()
+    placed = isl.Map.from_union_map(own.apply_range(place.to_union_map())).intersect_domain(others.domain())
+    for k in range(widest.parallel):
+        one, all_of = (_dimension(each, k) for each in (placed, others))
+        if not one.is_subset(all_of.apply_range(isl.Map("{ [x] -> [y] : x - 1 <= y <= x + 1 }"))):
+            return False
+    return True
+
+
+def _threads(kernel: Kernel) -> isl.UnionMap:
+    result = isl.UnionMap("{ }")
+    for each in _own(kernel):
+        result = result.union(
+            each.project_out(_OUT, kernel.parallel, each.dim(_OUT) - kernel.parallel).to_union_map()
+        )
+    return result
+
+
+def _dimension(relation: isl.Map, dimension: int) -> isl.Map:
+    behind = relation.dim(_OUT) - dimension - 1
+    return relation.project_out(_OUT, dimension + 1, behind).project_out(_OUT, 0, dimension)
 
 
 def _loops(kernel: Kernel, found: Leaves) -> int:
