@@ -439,7 +439,13 @@ def _all_facts(function: Function, known: dict[int, Verdict]) -> tuple[LoopFacts
     written = (one for one in loops_in(function.body) if not one.implied)
     loops = sorted(written, key=lambda one: one.ordinal)
     why_not = misfits(function.body)
-    return tuple(_loop_facts(loop, loops, known, why_not.get(loop.ordinal, _HIDDEN)) for loop in loops)
+    return tuple(
+        replace(
+            _loop_facts(loop, loops, known, why_not.get(loop.ordinal, _HIDDEN)),
+            checks=loop.ordinal in function.checking,
+        )
+        for loop in loops
+    )
 
 
 _HIDDEN = "it stands in code that is not modelled"

@@ -465,7 +465,8 @@ Statement = Union[Simple, Block]
 class Function:
     """A lowered function. `loops` lists the headers of every loop in source order, including those in code
     that was not modelled; `name_site` covers the name. `directives` are OpenMP's and OpenACC's in source
-    order; `per_thread` are the names of thread-private variables."""
+    order; `per_thread` are the names of thread-private variables. `checking` are loops (ordinals) that
+    assert and raise errors, and leave nothing behind."""
 
     name: str
     parameters: tuple[Variable, ...]
@@ -474,6 +475,7 @@ class Function:
     problems: tuple[Rejection, ...] = ()
     directives: tuple[AnyDirective, ...] = ()
     per_thread: frozenset[str] = frozenset()
+    checking: frozenset[int] = frozenset()
 
     @property
     def unreadable(self) -> bool:

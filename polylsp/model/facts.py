@@ -32,7 +32,8 @@ TransformKind = Literal["none", "interchange", "distribute", "fuse", "skew", "no
 class LoopFacts:
     """Facts about a loop. `depth` counts from 1; `parent` is the ordinal of the enclosing loop, or 0.
     `iterator` is a source name or `None`. `misfit` says why no directive can stand before it, as half a
-    sentence after "because"; empty where one can."""
+    sentence after "because"; empty where one can. A loop that `checks` asserts and raises errors, and leaves
+    nothing behind: its verdict is told on request alone."""
 
     ordinal: int
     kind: Literal["for", "while", "do"]
@@ -43,6 +44,7 @@ class LoopFacts:
     site: Site
     verdict: Verdict
     misfit: str = ""
+    checks: bool = False
 
 
 @dataclass(frozen=True, slots=True)

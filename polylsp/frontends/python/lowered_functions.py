@@ -40,6 +40,7 @@ from polylsp.frontends.python.lowering_scope import Agreement, Context
 from polylsp.frontends.python.names import Declarations, Value
 from polylsp.frontends.python.places import parameter
 from polylsp.frontends.python.pranges import pranges, runs_in_parallel
+from polylsp.frontends.python.reading_loops import checking_loops
 from polylsp.frontends.python.syntax import Parsed, read
 from polylsp.frontends.python.usage import own_nodes
 from polylsp.frontends.python.variables import find_views, name_iterables, name_subscripts
@@ -229,7 +230,8 @@ def _lowered(
     declared = tuple(Declare(one, Site(0, 0)) for one in context.declared)
     whole = Block((*declared, *lowered.statements, *outlive(context, Site(0, 0))))
     parallel, racing = pranges(context, found), racing_statements(context, found)
-    return Function(name, arguments, whole, _name_site(parsed.texts), racing, parallel)
+    checking = checking_loops(context, body)
+    return Function(name, arguments, whole, _name_site(parsed.texts), racing, parallel, checking=checking)
 
 
 def _now(given: dict[str, Kind], kinds: Kinds) -> dict[str, Kind]:

@@ -16,7 +16,7 @@ from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import Context, compared, convert, held, whole
 from polylsp.frontends.python.names import Callable, ClassOf
 from polylsp.frontends.python.places import named_in
-from polylsp.frontends.python.usage import RANGES
+from polylsp.frontends.python.usage import RANGES, own_nodes
 from polylsp.ir.effects import walk
 from polylsp.ir.program import (
     Assign,
@@ -69,6 +69,55 @@ def reading_loop(context: Context, node: ast.For, lowered: Sequence[Statement]) 
         unmodelled[0].rejection, Site(site.first, site.first), (), named_in(context, node), completes=True
     )
     return [reads, *_counted(context, node, 0, ())]
+
+
+def checking_loops(context: Context, body: Sequence[ast.stmt]) -> frozenset[int]:
+    """Ordinals of the loops that only check: they assert and raise errors, and bind names that nothing reads
+    behind an iteration. Loops inside of such a loop are among them."""
+    loops = [one for one in own_nodes(body) if isinstance(one, ast.For | ast.While)]
+    checking = [one for one in loops if isinstance(one, ast.For) and _only_checks(context, one)]
+    inside = {id(one) for loop in checking for one in own_nodes([loop])}
+    return frozenset(
+        context.ordinals[id(one)] + k
+        for one in loops
+        if id(one) in inside
+        for k in range(dimensions(one) if isinstance(one, ast.For) else 1)
+    )
+
+
+def _only_checks(context: Context, loop: ast.For) -> bool:
+    nodes = list(own_nodes([loop]))
+    if not any(isinstance(n, ast.Assert | ast.Raise) or _is_check(n) for n in nodes):
+        return False
+    if not all(_leaves_nothing(context, n) for n in nodes if isinstance(n, ast.stmt)):
+        return False
+    names = {n.id for n in _bindings([loop.target, *loop.body])}
+    return all(_is_own(context, loop, name) for name in names)
+
+
+def _leaves_nothing(context: Context, node: ast.stmt) -> bool:
+    """True for a statement that by itself only checks or binds names."""
+    match node:
+        case ast.Assert() | ast.Raise() | ast.Pass() | ast.Continue() | ast.Expr(value=ast.Constant()):
+            return True
+        case ast.If() | ast.For() | ast.While() | ast.With():
+            return True
+        case ast.Expr(value=value):
+            return _is_check(value) or (isinstance(value, ast.Call) and context.path(value.func) == "print")
+        case ast.Assign(targets=targets):
+            return all(map(_is_name, targets))
+        case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
+            return _is_name(target)
+        case _:
+            return False
+
+
+def _is_check(node: ast.AST) -> bool:
+    """True for a call of a function whose name says that it asserts."""
+    if not isinstance(node, ast.Call):
+        return False
+    last = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return last.lstrip("_").lower().startswith("assert")
 
 
 def _counted(context: Context, node: ast.For, level: int, around: tuple[Expr, ...]) -> list[Statement]:
