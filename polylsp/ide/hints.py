@@ -32,6 +32,7 @@ _CONDITIONS = {
     "distinct-rows": "rows distinct",
     "no-wrap": "no wrap-around",
     "not-taken": "no output or exit",
+    "pure-call": "calls pure",
     "other": "…",
 }
 

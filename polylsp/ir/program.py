@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, Union
 
 if TYPE_CHECKING:
     from polylsp.ir.directive import AnyDirective
+    from polylsp.ir.verdict import Parallel
 
 
 # --------------------------------------------------------------------------------------------------
@@ -466,7 +467,8 @@ class Function:
     """A lowered function. `loops` lists the headers of every loop in source order, including those in code
     that was not modelled; `name_site` covers the name. `directives` are OpenMP's and OpenACC's in source
     order; `per_thread` are the names of thread-private variables. `checking` are loops (ordinals) that
-    assert and raise errors, and leave nothing behind."""
+    assert and raise errors, and leave nothing behind; `independent` are those that are decided by their names
+    alone, with their verdicts."""
 
     name: str
     parameters: tuple[Variable, ...]
@@ -476,6 +478,7 @@ class Function:
     directives: tuple[AnyDirective, ...] = ()
     per_thread: frozenset[str] = frozenset()
     checking: frozenset[int] = frozenset()
+    independent: tuple[tuple[int, Parallel], ...] = ()
 
     @property
     def unreadable(self) -> bool:

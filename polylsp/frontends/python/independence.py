@@ -1,0 +1,657 @@
+"""Loops whose iterations are independent by names alone, whatever their arrays hold and their calls compute.
+
+An iteration stores to elements under its own number, of arrays of which it uses no others, binds names of its
+own, and adds to sums; all else it only reads. Such a loop needs no model of shapes, types or callees, so that
+it is decided where `for_loop` refuses; functions of unknown effect become assumptions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from polylsp.frontends.python.attributes import dotted
+from polylsp.frontends.python.bindings import dimensions
+from polylsp.frontends.python.kinds import COMPLEX, DOUBLE, UNKNOWN, Array, Instance, Kind, Number, Other
+from polylsp.frontends.python.live_ranges import spelled
+from polylsp.frontends.python.lowering_scope import Context
+from polylsp.frontends.python.names import Callable, ClassOf, Value
+from polylsp.frontends.python.purity import GROWING, Scope, bound_values, effect_of_call, freshness, reads
+from polylsp.frontends.python.reading_loops import bindings_in, is_assertion, only_names, own_reads, scope_of
+from polylsp.frontends.python.usage import RANGES, own_nodes
+from polylsp.ir.program import Floating
+from polylsp.ir.verdict import Assumption, Parallel, Reduction
+
+MOST_PURE_CALLS = 2
+"""Functions of unknown effect that a verdict may rest on: more of them help no one."""
+_MOST_OVERLAPS = 3
+_OF_WHOLE = frozenset(("shape", "size", "ndim", "dtype"))
+"""Attributes of an array that no store to its elements changes."""
+_REAL = (DOUBLE, COMPLEX)
+_VIEWS = frozenset(("T", "mT", "real", "imag", "flat", "base"))
+_SUMS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "+", ast.Mult: "*"}
+
+
+def independent_loops(context: Context, body: Sequence[ast.stmt]) -> tuple[tuple[int, Parallel], ...]:
+    """The loops (ordinals) of a function's body that are independent by their names, each with its verdict;
+    it rests on assumptions of the kind `pure-call` where functions of unknown effect are called."""
+    loops = [one for one in own_nodes(body) if isinstance(one, ast.For) and dimensions(one) == 1]
+    found = ((one, _Iteration.of(context, body, one)) for one in loops)
+    verdicts = ((one, iteration.verdict()) for one, iteration in found if iteration is not None)
+    return tuple((context.ordinals[id(one)], verdict) for one, verdict in verdicts if verdict is not None)
+
+
+class _DependsError(Exception):
+    """Something in a loop that may join two of its iterations."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Element:
+    """Elements of an array: its path, and the dimension and the spelling of the subscript that holds the
+    number of the iteration. `deep`: code changes an element in place."""
+
+    path: str
+    dimension: int
+    subscript: str
+    deep: bool
+
+
+@dataclass(slots=True)
+class _Iteration:
+    """An iteration of a loop. `numbers` are the names that are another whole number, from 0 on, in each one,
+    with the assumption for that, if it takes one; `own` are the names that it binds, and `views` those among
+    them that stand for a part of an array; `followed` are calls of functions of the file."""
+
+    context: Context
+    body: Sequence[ast.stmt]
+    loop: ast.For
+    scope: Scope
+    nodes: list[ast.AST]
+    numbers: dict[str, Assumption | None]
+    own: frozenset[str]
+    views: dict[str, ast.Subscript] = field(default_factory=dict[str, ast.Subscript])
+    assumed: dict[Assumption, None] = field(default_factory=dict[Assumption, None])
+    followed: list[tuple[ast.Call, Callable]] = field(default_factory=list[tuple[ast.Call, Callable]])
+
+    @classmethod
+    def of(cls, context: Context, body: Sequence[ast.stmt], loop: ast.For) -> _Iteration | None:
+        """The iteration of a loop, if all of its statements are of known effect."""
+        if loop.orelse or not all(_is_simple(context, one, loop) for one in own_nodes(loop.body)):
+            return None
+        scope = scope_of(context)
+        numbers = dict(_numbers(context, loop.target, loop.iter))
+        nodes = [n for statement in loop.body for n in ast.walk(statement)]
+        bound = [n.id for n in bindings_in(loop.body)]
+        shadowed = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        numbers = {name: assumed for name, assumed in numbers.items() if name not in shadowed}
+        if not numbers:
+            return None
+        targets = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
+        return cls(context, body, loop, scope, nodes, numbers, frozenset((*bound, *targets)))
+
+    def verdict(self) -> Parallel | None:
+        """The verdict, if no two iterations are joined."""
+        try:
+            reductions = dict(self._sums())
+            private, last = self._copies(frozenset(reductions))
+            self.views = dict(self._views())
+            elements = self._elements()
+            if not elements and not reductions:
+                return None
+            self._check_calls(elements)
+            self._check_overlaps(elements, frozenset(reductions))
+        except _DependsError:
+            return None
+        return Parallel(
+            tuple(self.assumed),
+            tuple(sorted(map(spelled, private))),
+            tuple(sorted(map(spelled, last))),
+            tuple(reductions.values()),
+        )
+
+    # --- Names ---
+
+    def _sums(self) -> Iterator[tuple[str, Reduction]]:
+        """Names of numbers and arrays from outside that iterations only add to, or multiply."""
+        for name in sorted(self.own):
+            updates = [one for one in self.nodes if _updates(one, name)]
+            uses = [n for n in self.nodes if isinstance(n, ast.Name) and n.id == name]
+            operators = {_sum_of(one) for one in updates}
+            named = sum(2 if isinstance(one, ast.Assign) else 1 for one in updates)
+            operator = next(iter(operators), None)
+            if not updates or len(uses) != named or len(operators) != 1 or operator is None:
+                continue
+            kind = self.context.kinds.of_name(name)
+            values = [v for v in self._values_outside(name) if v is not None]
+            is_number = isinstance(kind, Number)
+            is_array = bool(values) and all(map(self._is_numeric, values)) and self._is_unshared(name)
+            if is_number or is_array:
+                yield name, Reduction("*" if operator == "*" else "+", spelled(name))
+
+    def _is_numeric(self, value: ast.expr) -> bool:
+        is_number = isinstance(value, ast.Constant) and isinstance(value.value, int | float | complex)
+        return is_number or isinstance(self.context.kind(value), Number | Array) or self._is_array(value)
+
+    def _is_array(self, value: ast.expr) -> bool:
+        """True for a call that makes an array of numbers."""
+        kind = self.context.kind(value)
+        if isinstance(kind, Array) and not kind.lists:
+            return True
+        is_numpy = isinstance(value, ast.Call) and self.scope.path(value.func).startswith("numpy.")
+        return is_numpy and freshness(self.scope, value) == 2
+
+    def _copies(self, sums: frozenset[str]) -> tuple[list[str], list[str]]:
+        """The names of which each iteration has a copy, and those whose last value is needed."""
+        private: list[str] = []
+        last: list[str] = []
+        for name in sorted(self.own - sums):
+            if name not in self.context.kinds.local:
+                raise _DependsError
+            inside, seen = own_reads(self.context, self.loop, name)
+            if not inside or "." in name or (name in self.context.captured and not self.context.is_module):
+                raise _DependsError
+            if not seen or self.context.is_module:
+                if name in self.numbers or _is_bound_surely(self.loop, name):
+                    last.append(name)
+                    continue
+                raise _DependsError
+            private.append(name)
+        counted = {n.id for n in ast.walk(self.loop.target) if isinstance(n, ast.Name)} & self.numbers.keys()
+        return [one for one in private if one not in counted], last
+
+    def _values_outside(self, name: str) -> list[ast.expr | None]:
+        nodes = [n for n in own_nodes(self.body) if not _is_inside(n, self.loop)]
+        values = list(bound_values(nodes, name))
+        return [*values, None] if name in self.context.parameters else values
+
+    def _is_new(self, name: str, depth: int) -> bool:
+        """True if an iteration binds a name to new values alone."""
+        values = list(bound_values([self.loop, *self.nodes], name))
+        return all(v is not None and self._is_new_value(v, depth) for v in values)
+
+    def _is_new_value(self, value: ast.expr, depth: int) -> bool:
+        """True for a new value, and a number that is an element of an array whose dimensions are told."""
+        if freshness(self.scope, value) >= depth or _is_whole(self.context.kind(value)):
+            return True
+        names = (n for n in ast.walk(value) if isinstance(n, ast.Name))
+        kinds = [self.context.kind(n) for n in names]
+        told = (isinstance(k, Array) and not k.assumed and not k.guessed for k in kinds)
+        is_number = isinstance(self.context.kind(value), Number)
+        return is_number and all(t or _is_whole(k) for t, k in zip(told, kinds, strict=True))
+
+    def _views(self) -> Iterator[tuple[str, ast.Subscript]]:
+        """Names that an iteration binds once, to a part of an array."""
+        for name in self.own:
+            values = list(bound_values([self.loop, *self.nodes], name))
+            if len(values) == 1 and isinstance(values[0], ast.Subscript):
+                yield name, values[0]
+
+    # --- Elements ---
+
+    def _elements(self) -> list[_Element]:
+        """The elements of arrays from outside that an iteration stores to: all that it uses of these arrays
+        is under its own number."""
+        found: dict[str, _Element] = {}
+        for node in self.nodes:
+            match node:
+                case ast.Subscript(ctx=ast.Store()):
+                    is_update = any(isinstance(n, ast.AugAssign) and n.target is node for n in self.nodes)
+                    self._note(found, node, is_update)
+                case ast.AugAssign(target=ast.Name(id=name)) if name in self.own:
+                    if not self._is_sum(name) and not self._is_new(name, 1):
+                        raise _DependsError
+                case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Del()):
+                    raise _DependsError
+                case ast.Call() if name := _grown(node):
+                    if name not in self.own or not self._is_new(name, 1):
+                        raise _DependsError
+                case _:
+                    pass
+        for element in found.values():
+            self._check_uses(element)
+        return list(found.values())
+
+    def _is_sum(self, name: str) -> bool:
+        return any(one == name for one, _ in self._sums())
+
+    def _note(self, found: dict[str, _Element], node: ast.Subscript, is_update: bool) -> None:
+        base, parts = self._resolved(node)
+        path = _path(base)
+        if not path or path.rpartition(".")[2] in _VIEWS:
+            raise _DependsError
+        if path.split(".")[0] in self.own:
+            if path not in self.own or not self._is_new(path, 1 if len(parts) == 1 and not is_update else 2):
+                raise _DependsError
+            return
+        deep = is_update or len(parts) > 1
+        element = self._element(path, parts, deep)
+        if element is None:
+            raise _DependsError
+        other = found.get(path)
+        if other is not None and (other.dimension, other.subscript) != (element.dimension, element.subscript):
+            raise _DependsError
+        found[path] = element if other is None or deep else other
+
+    def _resolved(self, node: ast.Subscript) -> tuple[ast.expr, list[ast.expr]]:
+        """The array behind a chain of subscripts and of names that stand for parts of arrays, and its
+        subscripts, the first first."""
+        parts: list[ast.expr] = []
+        base: ast.expr = node
+        for _ in range(8):
+            if isinstance(base, ast.Subscript):
+                parts.insert(0, base.slice)
+                base = base.value
+            elif isinstance(base, ast.Name) and base.id in self.views:
+                base = self.views[base.id]
+            else:
+                break
+        return base, parts
+
+    def _element(self, path: str, parts: list[ast.expr], deep: bool) -> _Element | None:
+        """The element under the iteration's own number that the subscripts of a chain choose; `None` where
+        none of them is such a number."""
+        first = parts[0].elts if isinstance(parts[0], ast.Tuple) else [parts[0]]
+        for dimension, part in enumerate(first):
+            if isinstance(part, ast.Name) and part.id in self.numbers:
+                return _Element(path, dimension, part.id, deep)
+            is_number = isinstance(self.context.kind(part), Number)
+            if not isinstance(part, ast.Slice) and not is_number:
+                return None
+        return None
+
+    def _check_uses(self, element: _Element) -> None:
+        """Raise an error unless all uses of an array are under the iteration's number."""
+        assumed = self.numbers[element.subscript]
+        if assumed is not None:
+            self.assumed[assumed] = None
+        path = element.path
+        if not self._holds_numbers(path, element.deep):
+            kind = self.context.kinds.of_name(path)
+            if kind not in (None, UNKNOWN) and not (isinstance(kind, Array) and not kind.lists):
+                raise _DependsError
+            what = "a NumPy array of numbers" if element.deep else "an array or a list"
+            sentence = f"`{spelled(path)}` is {what}"
+            self.assumed[Assumption("other", (spelled(path),), sentence)] = None
+        around = _parents(self.nodes)
+        for node in self.nodes:
+            if not isinstance(node, ast.Name | ast.Attribute) or _path(node) != path:
+                continue
+            parent = around.get(id(node))
+            match parent:
+                case ast.Subscript(value=of) if of is node:
+                    other = self._element(path, [parent.slice], False)
+                    if other is None or (other.dimension, other.subscript) != (
+                        element.dimension,
+                        element.subscript,
+                    ):
+                        raise _DependsError
+                case ast.Attribute(attr=name) if name in _OF_WHOLE:
+                    pass
+                case ast.Call(func=ast.Name(id="len")):
+                    pass
+                case _:
+                    raise _DependsError
+        if not _is_counted(self.scope, self.loop.iter) and any(
+            _path(n) == path for n in ast.walk(self.loop.iter) if isinstance(n, ast.Name | ast.Attribute)
+        ):
+            raise _DependsError
+
+    def _holds_numbers(self, path: str, deep: bool) -> bool:
+        """True if a store to an element leaves the others as they are: in an array, and in a list where it
+        replaces the element."""
+        kind = self.context.kinds.of_name(path)
+        if isinstance(kind, Array) and not kind.lists and not kind.assumed:
+            return True
+        values = self._values_outside(path)
+        if not values:
+            return False
+        is_list = isinstance(kind, Other) and "list" in kind.what
+        return all(v is not None and (self._is_array(v) or (is_list and not deep)) for v in values)
+
+    # --- Calls ---
+
+    def _check_calls(self, elements: Sequence[_Element]) -> None:
+        """Raise an error where a call may change something, or may read elements of other iterations."""
+        stored = {one.path for one in elements} | {f".{one.path.rpartition('.')[2]}" for one in elements}
+        pure: dict[str, None] = {}
+        iterable = [] if _is_counted(self.scope, self.loop.iter) else list(ast.walk(self.loop.iter))
+        for call in [n for n in (*self.nodes, *iterable) if isinstance(n, ast.Call)]:
+            if is_assertion(call) or _grown(call):
+                continue
+            effect = effect_of_call(self.scope, call)
+            declared = self.scope.callee(call)
+            if effect == "acts" or isinstance(declared, ClassOf):
+                raise _DependsError
+            if effect == "unknown":
+                pure[spelled(self.context.text(call.func))] = None
+            elif isinstance(declared, Callable):
+                if not (stored | self.own).isdisjoint(declared.outer):
+                    raise _DependsError
+                self.followed.append((call, declared))
+            self._check_arguments(call, elements, declared is None and not reads(self.scope, call))
+        if len(pure) > MOST_PURE_CALLS:
+            raise _DependsError
+        for name in pure:
+            sentence = f"`{name}` computes its result from its arguments alone"
+            self.assumed[Assumption("pure-call", (name,), sentence)] = None
+
+    def _check_arguments(self, call: ast.Call, elements: Sequence[_Element], is_unknown: bool) -> None:
+        """Raise an error where a call is given the object that has an array whose elements are stored."""
+        owners = {one.path.split(".")[0] for one in elements if "." in one.path}
+        given = (*call.args, *(one.value for one in call.keywords))
+        if any(isinstance(one, ast.Name) and one.id in owners for one in given):
+            raise _DependsError
+        function = call.func
+        of = function.value if isinstance(function, ast.Attribute) else None
+        bare = isinstance(of, ast.Name) and of.id in owners
+        if is_unknown and bare and not isinstance(self.scope.kinds.get(getattr(of, "id", "")), Instance):
+            raise _DependsError
+
+    # --- Overlaps ---
+
+    def _check_overlaps(self, elements: Sequence[_Element], sums: frozenset[str]) -> None:
+        """Assume that arrays whose elements are stored overlap no others; raise an error where that is too
+        much to assume."""
+        stored = [one.path for one in elements]
+        others = self._arrays_read(sums)
+        if not all(map(self._is_unshared, stored)):
+            others += [path for each in self.followed for path in self._arrays_reached(*each)]
+        pairs: dict[tuple[str, str], None] = {}
+        for number, path in enumerate(stored):
+            if self._is_unshared(path):
+                continue
+            apart = [one for one in stored[number + 1 :] if not self._is_unshared(one)]
+            apart += [one for one in others if one not in stored and not self._is_unshared(one)]
+            pairs |= {(min(path, one), max(path, one)): None for one in apart}
+        if len(pairs) > _MOST_OVERLAPS:
+            raise _DependsError
+        for one, other in pairs:
+            roots = one.split(".")[0], other.split(".")[0]
+            apart = roots[0] == roots[1] or self._origins(roots[0]).isdisjoint(self._origins(roots[1]))
+            if not apart or not self.context.unfollowed.keys().isdisjoint((one, other)):
+                raise _DependsError
+            names = spelled(one), spelled(other)
+            sentence = f"`{names[0]}` and `{names[1]}` do not overlap"
+            self.assumed[Assumption("no-overlap", names, sentence)] = None
+
+    def _arrays_read(self, sums: frozenset[str]) -> list[str]:
+        """The paths from outside that an iteration reads, and that may lead to arrays."""
+        iterable = [] if _is_counted(self.scope, self.loop.iter) else list(ast.walk(self.loop.iter))
+        nodes = [*self.nodes, *iterable]
+        around = _parents(nodes)
+        in_calls = {id(n) for call in nodes if isinstance(call, ast.Call) for n in ast.walk(call)}
+        found: dict[str, None] = {}
+        for node in nodes:
+            if not isinstance(node, ast.Name | ast.Attribute) or self.scope.path(node):
+                continue
+            parent = around.get(id(node))
+            is_called = _is_function(node, parent)
+            of_method = isinstance(parent, ast.Attribute) and _is_function(parent, around.get(id(parent)))
+            is_part = isinstance(parent, ast.Attribute) and not of_method and parent.attr not in _VIEWS
+            last = node.attr if isinstance(node, ast.Attribute) else ""
+            path = _path(node)
+            if not path or is_called or is_part or last in _OF_WHOLE | _VIEWS:
+                continue
+            is_own = path.split(".")[0] in self.own or path in sums
+            kind = self.context.kind(node)
+            is_number = isinstance(kind, Number) and not (self._is_told_by_use(path) and id(node) in in_calls)
+            if not is_own and not is_number and not isinstance(kind, Instance) and kind != Other("a string"):
+                found[path] = None
+        return list(found)
+
+    def _is_told_by_use(self, name: str) -> bool:
+        """True for a parameter whose real value is taken for a number by its use alone."""
+        kind, tree = self.context.kinds.of_name(name), self.context.parsed.tree
+        plain = (n for n in ast.walk(tree) if isinstance(n, ast.arg) and n.annotation is None)
+        real = isinstance(kind, Number) and isinstance(kind.type, Floating)
+        return real and any(one.arg == name for one in plain)
+
+    def _arrays_reached(self, call: ast.Call, declared: Callable) -> Iterator[str]:
+        """The paths of variables and attributes that a function of the file reads, and that may be arrays;
+        raises an error where it cannot be told of which object."""
+        function = call.func
+        of = _path(function.value) if isinstance(function, ast.Attribute) else ""
+        kind = self.scope.kinds.get(of)
+        owner = self.scope.declarations.get(kind.name) if isinstance(kind, Instance) else None
+        fields = dict(owner.fields) if isinstance(owner, ClassOf) else {}
+        for name in declared.outer:
+            attribute = name.removeprefix(".")
+            known = self.scope.declarations.get(name)
+            if name == attribute:
+                is_number = isinstance(known, Value) and isinstance(known.kind, Number)
+                yield from () if is_number else (name,)
+            elif attribute not in fields:
+                raise _DependsError
+            elif not isinstance(fields[attribute], Number):
+                yield f"{of}.{attribute}"
+
+    def _origins(self, path: str) -> set[str]:
+        """The names whose arrays a name may share, by the bindings of the function."""
+        found, pending = set[str](), [path]
+        nodes = list(own_nodes(self.body))
+        while pending:
+            name = pending.pop()
+            if name in found:
+                continue
+            found.add(name)
+            values = (
+                node.value if isinstance(node, ast.Assign) else node.iter
+                for node in nodes
+                if isinstance(node, ast.Assign | ast.For) and any(one.id == name for one in _targets(node))
+            )
+            for value in values:
+                if freshness(self.scope, value) == 0:
+                    names = _sharing(self.scope, value)
+                    pending += [n.id for n in names if not _is_whole(self.context.kind(n))]
+        return found
+
+    def _is_unshared(self, path: str) -> bool:
+        """True if a function makes the arrays of a name itself, and gives them no other name."""
+        declared = self.context.kinds.declarations.get(path)
+        if self.context.is_module and not (isinstance(declared, Value) and not declared.kept):
+            return False
+        if "." in path or (path in self.context.captured and not self.context.is_module):
+            return False
+        nodes = list(own_nodes(self.body))
+        values = list(bound_values(nodes, path))
+        if path in self.context.parameters or not values:
+            return False
+        if any(v is None or freshness(self.scope, v) == 0 for v in values):
+            return False
+        if not any(isinstance(n, ast.For | ast.While) and _is_inside(self.loop, n) for n in nodes):
+            # A name that it gets behind the loop is none in it.
+            start = next(k for k, n in enumerate(nodes) if n is self.loop)
+            behind = (k for k, n in enumerate(nodes) if k > start and isinstance(n, ast.stmt))
+            nodes = nodes[: next((k for k in behind if not _is_inside(nodes[k], self.loop)), len(nodes))]
+        around = _parents(nodes)
+        uses = (n for n in nodes if isinstance(n, ast.Name) and n.id == path and isinstance(n.ctx, ast.Load))
+        return not any(_is_shared(self.scope, one, around) for one in uses)
+
+
+# --------------------------------------------------------------------------------------------------
+# Statements and expressions.
+# --------------------------------------------------------------------------------------------------
+
+
+def _is_simple(context: Context, node: ast.AST, loop: ast.For) -> bool:
+    """True for an expression, and a statement that goes on and changes nothing but what its targets say."""
+    match node:
+        case ast.Assign(targets=targets):
+            return all(only_names(one) or isinstance(one, ast.Subscript) for one in targets)
+        case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
+            return isinstance(target, ast.Name | ast.Subscript)
+        case ast.For(target=target, orelse=otherwise):
+            return only_names(target) and not otherwise
+        case ast.While(orelse=otherwise):
+            return not otherwise
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(), attr=name))) if name in GROWING:
+            return True
+        case ast.Expr(value=value):
+            return isinstance(value, ast.Constant) or is_assertion(value)
+        case ast.With(items=items):
+            calls = (one.context_expr for one in items)
+            return all(isinstance(c, ast.Call) and context.path(c.func) == "numpy.errstate" for c in calls)
+        case ast.Break():
+            inner = [n for n in own_nodes(loop.body) if isinstance(n, ast.For | ast.While)]
+            return any(node is n for one in inner for n in own_nodes(one.body))
+        case ast.stmt():
+            return isinstance(node, ast.Pass | ast.Continue | ast.If | ast.Assert)
+        case ast.Await() | ast.Yield() | ast.YieldFrom() | ast.NamedExpr() | ast.Lambda():
+            return False
+        case _:
+            return True
+
+
+def _numbers(
+    context: Context, target: ast.expr, iterable: ast.expr
+) -> Iterator[tuple[str, Assumption | None]]:
+    """Names of a target that are another whole number, from 0 on, in each iteration."""
+    path = context.path(iterable.func) if isinstance(iterable, ast.Call) else ""
+    match target, iterable:
+        case ast.Name(id=name), ast.Call(args=arguments, keywords=[]) if path in RANGES:
+            yield from _of_range(name, arguments, [context.kind(one) for one in arguments])
+        case ast.Name(), ast.Call(args=[ast.Call() as inner]) if path == "reversed":
+            if context.path(inner.func) in RANGES:
+                yield from _numbers(context, target, inner)
+        case (
+            ast.Tuple(elts=[ast.Name(id=name), inner]),
+            ast.Call(args=[given, *first], keywords=by_name),
+        ) if path == "enumerate":
+            starts = [*first, *(one.value for one in by_name)]
+            yield from ((name, None),) if all(map(_is_natural, starts)) else ()
+            yield from _numbers(context, inner, given)
+        case ast.Tuple(elts=parts), ast.Call(args=each) if path == "zip" and len(parts) == len(each):
+            for part, one in zip(parts, each, strict=True):
+                yield from _numbers(context, part, one)
+        case _:
+            return
+
+
+def _of_range(
+    name: str, arguments: list[ast.expr], kinds: list[Kind | None]
+) -> Iterator[tuple[str, Assumption | None]]:
+    if not all(kind in (None, UNKNOWN) or _is_whole(kind) for kind in kinds):
+        return
+    match arguments:
+        case [_]:
+            yield name, None
+        case [first, _] | [first, _, ast.Constant(value=1)]:
+            if _is_natural(first):
+                yield name, None
+            elif isinstance(first, ast.Name | ast.Attribute):
+                text = spelled(ast.unparse(first))
+                yield name, Assumption("in-bounds", (text,), f"`{text}` is not negative")
+        case [first, _, ast.Constant(value=int())] if _is_natural(first):
+            yield name, None
+        case [_, ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1)), ast.UnaryOp(op=ast.USub())]:
+            yield name, None
+        case [_, ast.Constant() as last, ast.UnaryOp(op=ast.USub())] if _is_natural(last):
+            yield name, None
+        case _:
+            return
+
+
+def _is_whole(kind: Kind | None) -> bool:
+    return isinstance(kind, Number) and kind.type not in _REAL
+
+
+def _is_natural(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value >= 0
+
+
+def _is_counted(scope: Scope, iterable: ast.expr) -> bool:
+    """True for a range, whose bounds are evaluated before the loop."""
+    return isinstance(iterable, ast.Call) and scope.path(iterable.func) in RANGES
+
+
+def _updates(node: ast.AST, name: str) -> bool:
+    """True for `name += …`, and `name = name + …`."""
+    match node:
+        case ast.AugAssign(target=ast.Name(id=own), op=operator):
+            return own == name and type(operator) in _SUMS
+        case ast.Assign(targets=[ast.Name(id=own)], value=ast.BinOp(left=ast.Name(id=left))):
+            return own == name and left == name
+        case _:
+            return False
+
+
+def _sum_of(update: ast.AST) -> str | None:
+    match update:
+        case ast.AugAssign(op=operator) | ast.Assign(value=ast.BinOp(op=operator)):
+            return _SUMS.get(type(operator))
+        case _:
+            return None
+
+
+def _grown(call: ast.Call) -> str:
+    """The name of the list that a call adds to, or takes from; empty for other calls."""
+    match call.func:
+        case ast.Attribute(value=ast.Name(id=name), attr=method) if method in GROWING:
+            return name
+        case _:
+            return ""
+
+
+def _is_function(node: ast.AST, parent: ast.AST | None) -> bool:
+    return isinstance(parent, ast.Call) and parent.func is node
+
+
+def _path(node: ast.AST) -> str:
+    """The name of a variable, or the dotted one of an attribute."""
+    if isinstance(node, ast.Name):
+        return node.id
+    return dotted(node) if isinstance(node, ast.Attribute) else ""
+
+
+def _is_inside(node: ast.AST, loop: ast.AST) -> bool:
+    return node is not loop and any(one is node for one in ast.walk(loop))
+
+
+def _parents(nodes: Sequence[ast.AST]) -> dict[int, ast.AST]:
+    """The node around each node, by its identity."""
+    return {id(child): node for node in nodes for child in ast.iter_child_nodes(node)}
+
+
+def _is_bound_surely(loop: ast.For, name: str) -> bool:
+    """True if each iteration binds a name: by the loop's target, or by a statement of its own body."""
+    targets = [loop.target]
+    for one in loop.body:
+        if any(isinstance(n, ast.Continue) for n in ast.walk(one)):
+            break
+        targets += one.targets if isinstance(one, ast.Assign) else []
+    return any(one.id == name for one in bindings_in(targets))
+
+
+def _targets(node: ast.Assign | ast.For) -> Iterator[ast.Name]:
+    return bindings_in(node.targets if isinstance(node, ast.Assign) else [node.target])
+
+
+def _sharing(scope: Scope, value: ast.expr) -> Iterator[ast.Name]:
+    """The names in a value whose arrays it may share: not those of the functions that it calls."""
+    called = {id(n.func) for n in ast.walk(value) if isinstance(n, ast.Call)}
+    names = (n for n in ast.walk(value) if isinstance(n, ast.Name) and id(n) not in called)
+    return (n for n in names if not scope.path(n))
+
+
+def _is_shared(scope: Scope, node: ast.AST, around: dict[int, ast.AST]) -> bool:
+    """True if a use of an array may give it, or a part of it, another name."""
+    while (parent := around.get(id(node))) is not None:
+        match parent:
+            case ast.Subscript(value=of) if of is node and not isinstance(parent.ctx, ast.Load):
+                return False
+            case ast.Subscript(slice=of) if of is node:
+                return False
+            case ast.Attribute(attr=name) if name in _OF_WHOLE:
+                return False
+            case ast.Call() if reads(scope, parent) and freshness(scope, parent):
+                return False
+            case ast.Call() if not reads(scope, parent):
+                return True
+            case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.AugAssign() | ast.Return() | ast.If():
+                return False
+            case ast.stmt() | ast.Yield() | ast.Lambda() | ast.comprehension() | ast.NamedExpr():
+                return not isinstance(parent, ast.Expr | ast.Assert | ast.While)
+            case _:
+                node = parent
+    return False
