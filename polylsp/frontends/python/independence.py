@@ -53,22 +53,36 @@ class _Element:
 
     path: str
     dimension: int
+    number: str
     subscript: str
     deep: bool
+
+    def is_beside(self, other: _Element) -> bool:
+        """True if other elements are in other iterations' reach where these are."""
+        return (self.dimension, self.subscript) == (other.dimension, other.subscript)
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """A whole number, from 0 on, that is another one in each iteration, under an assumption if it takes one;
+    the least one, or `None`."""
+
+    assumed: Assumption | None = None
+    start: ast.expr | None = None
 
 
 @dataclass(slots=True)
 class _Iteration:
-    """An iteration of a loop. `numbers` are the names that are another whole number, from 0 on, in each one,
-    with the assumption for that, if it takes one; `own` are the names that it binds, and `views` those among
-    them that stand for a part of an array; `followed` are calls of functions of the file."""
+    """An iteration of a loop. `numbers` are the names that are another whole number in each one; `own` are
+    the names that it binds, and `views` those among them that stand for a part of an array; `followed` are
+    calls of functions of the file."""
 
     context: Context
     body: Sequence[ast.stmt]
     loop: ast.For
     scope: Scope
     nodes: list[ast.AST]
-    numbers: dict[str, Assumption | None]
+    numbers: dict[str, _Number]
     own: frozenset[str]
     views: dict[str, ast.Subscript] = field(default_factory=dict[str, ast.Subscript])
     assumed: dict[Assumption, None] = field(default_factory=dict[Assumption, None])
@@ -84,9 +98,7 @@ class _Iteration:
         nodes = [n for statement in loop.body for n in ast.walk(statement)]
         bound = [n.id for n in bindings_in(loop.body)]
         shadowed = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        numbers = {name: assumed for name, assumed in numbers.items() if name not in shadowed}
-        if not numbers:
-            return None
+        numbers = {name: number for name, number in numbers.items() if name not in shadowed}
         targets = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
         return cls(context, body, loop, scope, nodes, numbers, frozenset((*bound, *targets)))
 
@@ -149,7 +161,7 @@ class _Iteration:
             if name not in self.context.kinds.local:
                 raise _DependsError
             inside, seen = own_reads(self.context, self.loop, name)
-            if not inside or "." in name or (name in self.context.captured and not self.context.is_module):
+            if not inside or "." in name or (name in self._captured() and not self.context.is_module):
                 raise _DependsError
             if not seen or self.context.is_module:
                 if name in self.numbers or _is_bound_surely(self.loop, name):
@@ -157,8 +169,20 @@ class _Iteration:
                     continue
                 raise _DependsError
             private.append(name)
-        counted = {n.id for n in ast.walk(self.loop.target) if isinstance(n, ast.Name)} & self.numbers.keys()
+        counted = {name for name, number in self.numbers.items() if number.start is not None}
         return [one for one in private if one not in counted], last
+
+    def _captured(self) -> frozenset[str]:
+        """The names of the function that functions inside of it use."""
+        found = set[str]()
+        for one in own_nodes(self.body):
+            if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+                nodes = list(ast.walk(one))
+                outer = {name for n in nodes if isinstance(n, ast.Nonlocal) for name in n.names}
+                own = {n.arg for n in nodes if isinstance(n, ast.arg)}
+                own |= {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+                found |= {n.id for n in nodes if isinstance(n, ast.Name)} - (own - outer)
+        return frozenset(found)
 
     def _values_outside(self, name: str) -> list[ast.expr | None]:
         nodes = [n for n in own_nodes(self.body) if not _is_inside(n, self.loop)]
@@ -229,7 +253,7 @@ class _Iteration:
         if element is None:
             raise _DependsError
         other = found.get(path)
-        if other is not None and (other.dimension, other.subscript) != (element.dimension, element.subscript):
+        if other is not None and not other.is_beside(element):
             raise _DependsError
         found[path] = element if other is None or deep else other
 
@@ -251,21 +275,48 @@ class _Iteration:
     def _element(self, path: str, parts: list[ast.expr], deep: bool) -> _Element | None:
         """The element under the iteration's own number that the subscripts of a chain choose; `None` where
         none of them is such a number."""
-        first = parts[0].elts if isinstance(parts[0], ast.Tuple) else [parts[0]]
-        for dimension, part in enumerate(first):
-            if isinstance(part, ast.Name) and part.id in self.numbers:
-                return _Element(path, dimension, part.id, deep)
-            is_number = isinstance(self.context.kind(part), Number)
-            if not isinstance(part, ast.Slice) and not is_number:
+        dimension = 0
+        for link, part in enumerate(parts):
+            for one in part.elts if isinstance(part, ast.Tuple) else [part]:
+                name = self._number_in(one)
+                if name:
+                    return _Element(path, dimension, name, ast.unparse(one), deep or link > 0)
+                is_row = isinstance(one, ast.Slice) and not link
+                if not is_row and not isinstance(self.context.kind(one), Number):
+                    return None
+                dimension += 1
+            if any(isinstance(one, ast.Slice) for one in ast.walk(part)):
                 return None
         return None
 
+    def _number_in(self, subscript: ast.expr) -> str:
+        """The name of the number that a subscript is, or is at a distance from that the loop does not change;
+        empty for others, and where it may be negative."""
+        match subscript:
+            case ast.Name(id=name) if name in self.numbers:
+                return name
+            case (
+                ast.BinOp(left=ast.Name(id=name), op=ast.Add(), right=by)
+                | ast.BinOp(left=by, op=ast.Add(), right=ast.Name(id=name))
+            ) if name in self.numbers and _is_natural(by):
+                return name
+            case ast.BinOp(left=ast.Name(id=name), op=ast.Sub(), right=by) if name in self.numbers:
+                start = self.numbers[name].start
+                if start is None or not {_root(by)}.isdisjoint(self.own):
+                    return ""
+                if _is_natural(start) and _is_natural(by):
+                    return name if ast.literal_eval(by) <= ast.literal_eval(start) else ""
+                return name if ast.unparse(start) == ast.unparse(by) else ""
+            case _:
+                return ""
+
     def _check_uses(self, element: _Element) -> None:
         """Raise an error unless all uses of an array are under the iteration's number."""
-        assumed = self.numbers[element.subscript]
-        if assumed is not None:
-            self.assumed[assumed] = None
-        path = element.path
+        number, path = self.numbers[element.number], element.path
+        if number.assumed is not None:
+            self.assumed[number.assumed] = None
+            if number.assumed.kind == "distinct-values" and not self._holds_numbers(path, True):
+                raise _DependsError
         if not self._holds_numbers(path, element.deep):
             kind = self.context.kinds.of_name(path)
             if kind not in (None, UNKNOWN) and not (isinstance(kind, Array) and not kind.lists):
@@ -277,14 +328,10 @@ class _Iteration:
         for node in self.nodes:
             if not isinstance(node, ast.Name | ast.Attribute) or _path(node) != path:
                 continue
-            parent = around.get(id(node))
-            match parent:
+            match around.get(id(node)):
                 case ast.Subscript(value=of) if of is node:
-                    other = self._element(path, [parent.slice], False)
-                    if other is None or (other.dimension, other.subscript) != (
-                        element.dimension,
-                        element.subscript,
-                    ):
+                    other = self._element(path, list(_chain(node, around)), False)
+                    if other is None or not other.is_beside(element):
                         raise _DependsError
                 case ast.Attribute(attr=name) if name in _OF_WHOLE:
                     pass
@@ -302,6 +349,8 @@ class _Iteration:
         replaces the element."""
         kind = self.context.kinds.of_name(path)
         if isinstance(kind, Array) and not kind.lists and not kind.assumed:
+            return True
+        if kind == Other("a list") and not deep:
             return True
         values = self._values_outside(path)
         if not values:
@@ -369,7 +418,8 @@ class _Iteration:
         for one, other in pairs:
             roots = one.split(".")[0], other.split(".")[0]
             apart = roots[0] == roots[1] or self._origins(roots[0]).isdisjoint(self._origins(roots[1]))
-            if not apart or not self.context.unfollowed.keys().isdisjoint((one, other)):
+            reasons = [self.context.unfollowed.get(each, "") for each in (one, other)]
+            if not apart or any(reason.startswith("may be ") for reason in reasons):
                 raise _DependsError
             names = spelled(one), spelled(other)
             sentence = f"`{names[0]}` and `{names[1]}` do not overlap"
@@ -451,7 +501,7 @@ class _Iteration:
         declared = self.context.kinds.declarations.get(path)
         if self.context.is_module and not (isinstance(declared, Value) and not declared.kept):
             return False
-        if "." in path or (path in self.context.captured and not self.context.is_module):
+        if "." in path or (path in self._captured() and not self.context.is_module):
             return False
         nodes = list(own_nodes(self.body))
         values = list(bound_values(nodes, path))
@@ -465,8 +515,22 @@ class _Iteration:
             behind = (k for k, n in enumerate(nodes) if k > start and isinstance(n, ast.stmt))
             nodes = nodes[: next((k for k in behind if not _is_inside(nodes[k], self.loop)), len(nodes))]
         around = _parents(nodes)
+        nodes = self._since_made(path, around) or nodes
         uses = (n for n in nodes if isinstance(n, ast.Name) and n.id == path and isinstance(n.ctx, ast.Load))
         return not any(_is_shared(self.scope, one, around) for one in uses)
+
+    def _since_made(self, path: str, around: dict[int, ast.AST]) -> list[ast.AST]:
+        """The code from a statement that binds a name to a new value up to the loop behind it in the same
+        block; empty where there is none."""
+        parent = around.get(id(self.loop))
+        blocks = [getattr(parent, each, []) for each in ("body", "orelse")] if parent is not None else []
+        for block in blocks:
+            if self.loop in block:
+                before = block[: block.index(self.loop)]
+                made = [k for k, one in enumerate(before) if [*bound_values([one], path)]]
+                if made and isinstance(before[made[-1]], ast.Assign):
+                    return [n for one in (*before[made[-1] + 1 :], self.loop) for n in ast.walk(one)]
+        return []
 
 
 # --------------------------------------------------------------------------------------------------
@@ -503,9 +567,7 @@ def _is_simple(context: Context, node: ast.AST, loop: ast.For) -> bool:
             return True
 
 
-def _numbers(
-    context: Context, target: ast.expr, iterable: ast.expr
-) -> Iterator[tuple[str, Assumption | None]]:
+def _numbers(context: Context, target: ast.expr, iterable: ast.expr) -> Iterator[tuple[str, _Number]]:
     """Names of a target that are another whole number, from 0 on, in each iteration."""
     path = context.path(iterable.func) if isinstance(iterable, ast.Call) else ""
     match target, iterable:
@@ -518,36 +580,49 @@ def _numbers(
             ast.Tuple(elts=[ast.Name(id=name), inner]),
             ast.Call(args=[given, *first], keywords=by_name),
         ) if path == "enumerate":
-            starts = [*first, *(one.value for one in by_name)]
-            yield from ((name, None),) if all(map(_is_natural, starts)) else ()
+            yield from _counted_from(name, [*first, *(one.value for one in by_name)])
             yield from _numbers(context, inner, given)
         case ast.Tuple(elts=parts), ast.Call(args=each) if path == "zip" and len(parts) == len(each):
             for part, one in zip(parts, each, strict=True):
                 yield from _numbers(context, part, one)
+        case ast.Name(id=name), ast.Name() | ast.Attribute() if _path(iterable):
+            text = spelled(_path(iterable))
+            sentence = f"`{text}` has no repeated value, and no negative one"
+            yield name, _Number(Assumption("distinct-values", (text,), sentence))
+        case _:
+            return
+
+
+def _counted_from(name: str, starts: Sequence[ast.expr]) -> Iterator[tuple[str, _Number]]:
+    """A number that counts up from a start, which may be left out."""
+    match starts:
+        case []:
+            yield name, _Number(start=ast.Constant(0))
+        case [first] if _is_natural(first):
+            yield name, _Number(start=first)
+        case [ast.Name() | ast.Attribute() as first]:
+            text = spelled(ast.unparse(first))
+            yield name, _Number(Assumption("in-bounds", (text,), f"`{text}` is not negative"), first)
         case _:
             return
 
 
 def _of_range(
     name: str, arguments: list[ast.expr], kinds: list[Kind | None]
-) -> Iterator[tuple[str, Assumption | None]]:
+) -> Iterator[tuple[str, _Number]]:
     if not all(kind in (None, UNKNOWN) or _is_whole(kind) for kind in kinds):
         return
     match arguments:
         case [_]:
-            yield name, None
+            yield name, _Number(start=ast.Constant(0))
         case [first, _] | [first, _, ast.Constant(value=1)]:
-            if _is_natural(first):
-                yield name, None
-            elif isinstance(first, ast.Name | ast.Attribute):
-                text = spelled(ast.unparse(first))
-                yield name, Assumption("in-bounds", (text,), f"`{text}` is not negative")
+            yield from _counted_from(name, [first])
         case [first, _, ast.Constant(value=int())] if _is_natural(first):
-            yield name, None
+            yield name, _Number(start=first)
         case [_, ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1)), ast.UnaryOp(op=ast.USub())]:
-            yield name, None
+            yield name, _Number(start=ast.Constant(0))
         case [_, ast.Constant() as last, ast.UnaryOp(op=ast.USub())] if _is_natural(last):
-            yield name, None
+            yield name, _Number(start=last)
         case _:
             return
 
@@ -558,6 +633,17 @@ def _is_whole(kind: Kind | None) -> bool:
 
 def _is_natural(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value >= 0
+
+
+def _root(node: ast.expr) -> str:
+    return (_path(node) or ast.unparse(node)).split(".")[0]
+
+
+def _chain(node: ast.AST, around: dict[int, ast.AST]) -> Iterator[ast.expr]:
+    """The subscripts that follow one another behind an array."""
+    while isinstance(parent := around.get(id(node)), ast.Subscript) and parent.value is node:
+        yield parent.slice
+        node = parent
 
 
 def _is_counted(scope: Scope, iterable: ast.expr) -> bool:
@@ -628,9 +714,12 @@ def _targets(node: ast.Assign | ast.For) -> Iterator[ast.Name]:
 
 
 def _sharing(scope: Scope, value: ast.expr) -> Iterator[ast.Name]:
-    """The names in a value whose arrays it may share: not those of the functions that it calls."""
-    called = {id(n.func) for n in ast.walk(value) if isinstance(n, ast.Call)}
-    names = (n for n in ast.walk(value) if isinstance(n, ast.Name) and id(n) not in called)
+    """The names in a value whose arrays it shares, for all that a reader sees: what code that is not known
+    gives may be anything."""
+    calls = [n for n in ast.walk(value) if isinstance(n, ast.Call)]
+    left_out = {id(n.func) for n in calls if isinstance(n.func, ast.Name)}
+    left_out |= {id(n) for call in calls if not reads(scope, call) for n in ast.walk(call)}
+    names = (n for n in ast.walk(value) if isinstance(n, ast.Name) and id(n) not in left_out)
     return (n for n in names if not scope.path(n))
 
 
