@@ -321,7 +321,10 @@ class _Iteration:
             kind = self.context.kinds.of_name(path)
             if kind not in (None, UNKNOWN) and not (isinstance(kind, Array) and not kind.lists):
                 raise _DependsError
-            what = "a NumPy array of numbers" if element.deep else "an array or a list"
+            parts = [n.slice for n in self.nodes if isinstance(n, ast.Subscript) and _path(n.value) == path]
+            is_array = any(isinstance(one, ast.Tuple) for one in parts)
+            what = "a NumPy array" if is_array else "an array or a list"
+            what = "a NumPy array of numbers" if element.deep else what
             sentence = f"`{spelled(path)}` is {what}"
             self.assumed[Assumption("other", (spelled(path),), sentence)] = None
         around = _parents(self.nodes)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from polylsp.frontends.python import numpy_functions
-from polylsp.frontends.python.kinds import Instance, Kind, Number
+from polylsp.frontends.python.kinds import DTYPES, Instance, Kind, Number
 from polylsp.frontends.python.names import (
     Callable,
     CallEffect,
@@ -51,6 +51,8 @@ _READING = (
     | numpy_functions.READING
     | {"arange", "linspace", "dot", "matmul", "outer", "eye", "identity", "allclose", "isclose", "flip"}
 )
+_READING_PATHS = ("scipy.special.", "scipy.fft.", "scipy.fftpack.", "scipy.spatial.distance.")
+"""Modules whose functions compute new values alone."""
 _NEW_OF_PYTHON = frozenset("abs bool bytes complex float hash hex int len ord chr pow repr round str".split())  # noqa: SIM905
 _NEW_LISTS = frozenset(("dict", "list", "set", "sorted", "tuple", "range"))
 _NEW_BY_METHOD = (
@@ -156,8 +158,10 @@ def reads(scope: Scope, call: ast.Call) -> bool:
     name = numpy_functions.numpy_name(path)
     if name and numpy_functions.has_output(name, len(call.args)):
         return False
-    if path in _BUILTINS or (name and name in _READING):
+    if path in _BUILTINS or (name and (name in _READING or name in DTYPES)):
         return True
+    if path.startswith(_READING_PATHS):
+        return not any((one.arg or "").startswith("overwrite") for one in call.keywords)
     if numpy_functions.is_pure(path) or numpy_functions.computed(path) is not None:
         return True
     return not path and isinstance(function, ast.Attribute) and function.attr in _METHODS
