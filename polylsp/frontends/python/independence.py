@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 
 from polylsp.frontends.python.attributes import dotted
 from polylsp.frontends.python.bindings import dimensions
-from polylsp.frontends.python.kinds import COMPLEX, DOUBLE, UNKNOWN, Array, Instance, Kind, Number, Other
+from polylsp.frontends.python.kinds import UNKNOWN, Array, Instance, Kind, Number, Other
 from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.names import Callable, ClassOf, Value
 from polylsp.frontends.python.purity import GROWING, Scope, bound_values, effect_of_call, freshness, reads
 from polylsp.frontends.python.reading_loops import bindings_in, is_assertion, only_names, own_reads, scope_of
+from polylsp.frontends.python.sharing_by_names import OF_WHOLE, Sharing, is_inside, is_whole, parents
 from polylsp.frontends.python.usage import RANGES, own_nodes
 from polylsp.ir.program import Floating
 from polylsp.ir.verdict import Assumption, Parallel, Reduction
@@ -26,9 +27,6 @@ from polylsp.ir.verdict import Assumption, Parallel, Reduction
 MOST_PURE_CALLS = 2
 """Functions of unknown effect that a verdict may rest on: more of them help no one."""
 _MOST_OVERLAPS = 3
-_OF_WHOLE = frozenset(("shape", "size", "ndim", "dtype"))
-"""Attributes of an array that no store to its elements changes."""
-_REAL = (DOUBLE, COMPLEX)
 _VIEWS = frozenset(("T", "mT", "real", "imag", "flat", "base"))
 _SUMS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "+", ast.Mult: "*"}
 
@@ -82,6 +80,7 @@ class _Iteration:
     loop: ast.For
     scope: Scope
     nodes: list[ast.AST]
+    sharing: Sharing
     numbers: dict[str, _Number]
     own: frozenset[str]
     views: dict[str, ast.Subscript] = field(default_factory=dict[str, ast.Subscript])
@@ -100,7 +99,8 @@ class _Iteration:
         shadowed = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         numbers = {name: number for name, number in numbers.items() if name not in shadowed}
         targets = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
-        return cls(context, body, loop, scope, nodes, numbers, frozenset((*bound, *targets)))
+        sharing = Sharing(context, body, loop, scope)
+        return cls(context, body, loop, scope, nodes, sharing, numbers, frozenset((*bound, *targets)))
 
     def verdict(self) -> Parallel | None:
         """The verdict, if no two iterations are joined."""
@@ -137,7 +137,7 @@ class _Iteration:
             kind = self.context.kinds.of_name(name)
             values = [v for v in self._values_outside(name) if v is not None]
             is_number = isinstance(kind, Number)
-            is_array = bool(values) and all(map(self._is_numeric, values)) and self._is_unshared(name)
+            is_array = bool(values) and all(map(self._is_numeric, values)) and self.sharing.is_unshared(name)
             if is_number or is_array:
                 yield name, Reduction("*" if operator == "*" else "+", spelled(name))
 
@@ -161,7 +161,7 @@ class _Iteration:
             if name not in self.context.kinds.local:
                 raise _DependsError
             inside, seen = own_reads(self.context, self.loop, name)
-            if not inside or "." in name or (name in self._captured() and not self.context.is_module):
+            if not inside or "." in name or (name in self.sharing.captured() and not self.context.is_module):
                 raise _DependsError
             if not seen or self.context.is_module:
                 if name in self.numbers or _is_bound_surely(self.loop, name):
@@ -172,20 +172,8 @@ class _Iteration:
         counted = {name for name, number in self.numbers.items() if number.start is not None}
         return [one for one in private if one not in counted], last
 
-    def _captured(self) -> frozenset[str]:
-        """The names of the function that functions inside of it use."""
-        found = set[str]()
-        for one in own_nodes(self.body):
-            if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-                nodes = list(ast.walk(one))
-                outer = {name for n in nodes if isinstance(n, ast.Nonlocal) for name in n.names}
-                own = {n.arg for n in nodes if isinstance(n, ast.arg)}
-                own |= {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-                found |= {n.id for n in nodes if isinstance(n, ast.Name)} - (own - outer)
-        return frozenset(found)
-
     def _values_outside(self, name: str) -> list[ast.expr | None]:
-        nodes = [n for n in own_nodes(self.body) if not _is_inside(n, self.loop)]
+        nodes = [n for n in own_nodes(self.body) if not is_inside(n, self.loop)]
         values = list(bound_values(nodes, name))
         return [*values, None] if name in self.context.parameters else values
 
@@ -196,13 +184,13 @@ class _Iteration:
 
     def _is_new_value(self, value: ast.expr, depth: int) -> bool:
         """True for a new value, and a number that is an element of an array whose dimensions are told."""
-        if freshness(self.scope, value) >= depth or _is_whole(self.context.kind(value)):
+        if freshness(self.scope, value) >= depth or is_whole(self.context.kind(value)):
             return True
         names = (n for n in ast.walk(value) if isinstance(n, ast.Name))
         kinds = [self.context.kind(n) for n in names]
         told = (isinstance(k, Array) and not k.assumed and not k.guessed for k in kinds)
         is_number = isinstance(self.context.kind(value), Number)
-        return is_number and all(t or _is_whole(k) for t, k in zip(told, kinds, strict=True))
+        return is_number and all(t or is_whole(k) for t, k in zip(told, kinds, strict=True))
 
     def _views(self) -> Iterator[tuple[str, ast.Subscript]]:
         """Names that an iteration binds once, to a part of an array."""
@@ -327,7 +315,7 @@ class _Iteration:
             what = "a NumPy array of numbers" if element.deep else what
             sentence = f"`{spelled(path)}` is {what}"
             self.assumed[Assumption("other", (spelled(path),), sentence)] = None
-        around = _parents(self.nodes)
+        around = parents(self.nodes)
         for node in self.nodes:
             if not isinstance(node, ast.Name | ast.Attribute) or _path(node) != path:
                 continue
@@ -336,7 +324,7 @@ class _Iteration:
                     other = self._element(path, list(_chain(node, around)), False)
                     if other is None or not other.is_beside(element):
                         raise _DependsError
-                case ast.Attribute(attr=name) if name in _OF_WHOLE:
+                case ast.Attribute(attr=name) if name in OF_WHOLE:
                     pass
                 case ast.Call(func=ast.Name(id="len")):
                     pass
@@ -407,20 +395,21 @@ class _Iteration:
         much to assume."""
         stored = [one.path for one in elements]
         others = self._arrays_read(sums)
-        if not all(map(self._is_unshared, stored)):
+        if not all(map(self.sharing.is_unshared, stored)):
             others += [path for each in self.followed for path in self._arrays_reached(*each)]
         pairs: dict[tuple[str, str], None] = {}
         for number, path in enumerate(stored):
-            if self._is_unshared(path):
+            if self.sharing.is_unshared(path):
                 continue
-            apart = [one for one in stored[number + 1 :] if not self._is_unshared(one)]
-            apart += [one for one in others if one not in stored and not self._is_unshared(one)]
+            apart = [one for one in stored[number + 1 :] if not self.sharing.is_unshared(one)]
+            apart += [one for one in others if one not in stored and not self.sharing.is_unshared(one)]
             pairs |= {(min(path, one), max(path, one)): None for one in apart}
         if len(pairs) > _MOST_OVERLAPS:
             raise _DependsError
         for one, other in pairs:
             roots = one.split(".")[0], other.split(".")[0]
-            apart = roots[0] == roots[1] or self._origins(roots[0]).isdisjoint(self._origins(roots[1]))
+            origins = [self.sharing.origins(root) for root in roots]
+            apart = roots[0] == roots[1] or origins[0].isdisjoint(origins[1])
             reasons = [self.context.unfollowed.get(each, "") for each in (one, other)]
             if not apart or any(reason.startswith("may be ") for reason in reasons):
                 raise _DependsError
@@ -432,7 +421,7 @@ class _Iteration:
         """The paths from outside that an iteration reads, and that may lead to arrays."""
         iterable = [] if _is_counted(self.scope, self.loop.iter) else list(ast.walk(self.loop.iter))
         nodes = [*self.nodes, *iterable]
-        around = _parents(nodes)
+        around = parents(nodes)
         in_calls = {id(n) for call in nodes if isinstance(call, ast.Call) for n in ast.walk(call)}
         found: dict[str, None] = {}
         for node in nodes:
@@ -444,7 +433,7 @@ class _Iteration:
             is_part = isinstance(parent, ast.Attribute) and not of_method and parent.attr not in _VIEWS
             last = node.attr if isinstance(node, ast.Attribute) else ""
             path = _path(node)
-            if not path or is_called or is_part or last in _OF_WHOLE | _VIEWS:
+            if not path or is_called or is_part or last in OF_WHOLE | _VIEWS:
                 continue
             is_own = path.split(".")[0] in self.own or path in sums
             kind = self.context.kind(node)
@@ -478,62 +467,6 @@ class _Iteration:
                 raise _DependsError
             elif not isinstance(fields[attribute], Number):
                 yield f"{of}.{attribute}"
-
-    def _origins(self, path: str) -> set[str]:
-        """The names whose arrays a name may share, by the bindings of the function."""
-        found, pending = set[str](), [path]
-        nodes = list(own_nodes(self.body))
-        while pending:
-            name = pending.pop()
-            if name in found:
-                continue
-            found.add(name)
-            values = (
-                node.value if isinstance(node, ast.Assign) else node.iter
-                for node in nodes
-                if isinstance(node, ast.Assign | ast.For) and any(one.id == name for one in _targets(node))
-            )
-            for value in values:
-                if freshness(self.scope, value) == 0:
-                    names = _sharing(self.scope, value)
-                    pending += [n.id for n in names if not _is_whole(self.context.kind(n))]
-        return found
-
-    def _is_unshared(self, path: str) -> bool:
-        """True if a function makes the arrays of a name itself, and gives them no other name."""
-        declared = self.context.kinds.declarations.get(path)
-        if self.context.is_module and not (isinstance(declared, Value) and not declared.kept):
-            return False
-        if "." in path or (path in self._captured() and not self.context.is_module):
-            return False
-        nodes = list(own_nodes(self.body))
-        values = list(bound_values(nodes, path))
-        if path in self.context.parameters or not values:
-            return False
-        if any(v is None or freshness(self.scope, v) == 0 for v in values):
-            return False
-        if not any(isinstance(n, ast.For | ast.While) and _is_inside(self.loop, n) for n in nodes):
-            # A name that it gets behind the loop is none in it.
-            start = next(k for k, n in enumerate(nodes) if n is self.loop)
-            behind = (k for k, n in enumerate(nodes) if k > start and isinstance(n, ast.stmt))
-            nodes = nodes[: next((k for k in behind if not _is_inside(nodes[k], self.loop)), len(nodes))]
-        around = _parents(nodes)
-        nodes = self._since_made(path, around) or nodes
-        uses = (n for n in nodes if isinstance(n, ast.Name) and n.id == path and isinstance(n.ctx, ast.Load))
-        return not any(_is_shared(self.scope, one, around) for one in uses)
-
-    def _since_made(self, path: str, around: dict[int, ast.AST]) -> list[ast.AST]:
-        """The code from a statement that binds a name to a new value up to the loop behind it in the same
-        block; empty where there is none."""
-        parent = around.get(id(self.loop))
-        blocks = [getattr(parent, each, []) for each in ("body", "orelse")] if parent is not None else []
-        for block in blocks:
-            if self.loop in block:
-                before = block[: block.index(self.loop)]
-                made = [k for k, one in enumerate(before) if [*bound_values([one], path)]]
-                if made and isinstance(before[made[-1]], ast.Assign):
-                    return [n for one in (*before[made[-1] + 1 :], self.loop) for n in ast.walk(one)]
-        return []
 
 
 # --------------------------------------------------------------------------------------------------
@@ -613,7 +546,7 @@ def _counted_from(name: str, starts: Sequence[ast.expr]) -> Iterator[tuple[str, 
 def _of_range(
     name: str, arguments: list[ast.expr], kinds: list[Kind | None]
 ) -> Iterator[tuple[str, _Number]]:
-    if not all(kind in (None, UNKNOWN) or _is_whole(kind) for kind in kinds):
+    if not all(kind in (None, UNKNOWN) or is_whole(kind) for kind in kinds):
         return
     match arguments:
         case [_]:
@@ -628,10 +561,6 @@ def _of_range(
             yield name, _Number(start=last)
         case _:
             return
-
-
-def _is_whole(kind: Kind | None) -> bool:
-    return isinstance(kind, Number) and kind.type not in _REAL
 
 
 def _is_natural(node: ast.expr) -> bool:
@@ -693,15 +622,6 @@ def _path(node: ast.AST) -> str:
     return dotted(node) if isinstance(node, ast.Attribute) else ""
 
 
-def _is_inside(node: ast.AST, loop: ast.AST) -> bool:
-    return node is not loop and any(one is node for one in ast.walk(loop))
-
-
-def _parents(nodes: Sequence[ast.AST]) -> dict[int, ast.AST]:
-    """The node around each node, by its identity."""
-    return {id(child): node for node in nodes for child in ast.iter_child_nodes(node)}
-
-
 def _is_bound_surely(loop: ast.For, name: str) -> bool:
     """True if each iteration binds a name: by the loop's target, or by a statement of its own body."""
     targets = [loop.target]
@@ -710,40 +630,3 @@ def _is_bound_surely(loop: ast.For, name: str) -> bool:
             break
         targets += one.targets if isinstance(one, ast.Assign) else []
     return any(one.id == name for one in bindings_in(targets))
-
-
-def _targets(node: ast.Assign | ast.For) -> Iterator[ast.Name]:
-    return bindings_in(node.targets if isinstance(node, ast.Assign) else [node.target])
-
-
-def _sharing(scope: Scope, value: ast.expr) -> Iterator[ast.Name]:
-    """The names in a value whose arrays it shares, for all that a reader sees: what code that is not known
-    gives may be anything."""
-    calls = [n for n in ast.walk(value) if isinstance(n, ast.Call)]
-    left_out = {id(n.func) for n in calls if isinstance(n.func, ast.Name)}
-    left_out |= {id(n) for call in calls if not reads(scope, call) for n in ast.walk(call)}
-    names = (n for n in ast.walk(value) if isinstance(n, ast.Name) and id(n) not in left_out)
-    return (n for n in names if not scope.path(n))
-
-
-def _is_shared(scope: Scope, node: ast.AST, around: dict[int, ast.AST]) -> bool:
-    """True if a use of an array may give it, or a part of it, another name."""
-    while (parent := around.get(id(node))) is not None:
-        match parent:
-            case ast.Subscript(value=of) if of is node and not isinstance(parent.ctx, ast.Load):
-                return False
-            case ast.Subscript(slice=of) if of is node:
-                return False
-            case ast.Attribute(attr=name) if name in _OF_WHOLE:
-                return False
-            case ast.Call() if reads(scope, parent) and freshness(scope, parent):
-                return False
-            case ast.Call() if not reads(scope, parent):
-                return True
-            case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.AugAssign() | ast.Return() | ast.If():
-                return False
-            case ast.stmt() | ast.Yield() | ast.Lambda() | ast.comprehension() | ast.NamedExpr():
-                return not isinstance(parent, ast.Expr | ast.Assert | ast.While)
-            case _:
-                node = parent
-    return False
