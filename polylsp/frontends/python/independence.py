@@ -135,9 +135,13 @@ class _Iteration:
             if not updates or len(uses) != named or len(operators) != 1 or operator is None:
                 continue
             kind = self.context.kinds.of_name(name)
-            values = [v for v in self._values_outside(name) if v is not None]
-            is_number = isinstance(kind, Number)
-            is_array = bool(values) and all(map(self._is_numeric, values)) and self.sharing.is_unshared(name)
+            values = self._values_outside(name)
+            told = [v for v in values if v is not None]
+            given = self.sharing.parameters.get(name)
+            is_given = given is not None and given.annotation is not None
+            is_number = isinstance(kind, Number) and all(self._is_new_value(v, 1) for v in told)
+            is_number = is_number and (is_given or (bool(told) and len(told) == len(values)))
+            is_array = bool(told) and all(map(self._is_numeric, told)) and self.sharing.is_unshared(name)
             if is_number or is_array:
                 yield name, Reduction("*" if operator == "*" else "+", spelled(name))
 
@@ -175,7 +179,7 @@ class _Iteration:
     def _values_outside(self, name: str) -> list[ast.expr | None]:
         nodes = [n for n in own_nodes(self.body) if not is_inside(n, self.loop)]
         values = list(bound_values(nodes, name))
-        return [*values, None] if name in self.context.parameters else values
+        return [*values, None] if name in self.sharing.parameters else values
 
     def _is_new(self, name: str, depth: int) -> bool:
         """True if an iteration binds a name to new values alone."""
@@ -184,7 +188,8 @@ class _Iteration:
 
     def _is_new_value(self, value: ast.expr, depth: int) -> bool:
         """True for a new value, and a number that is an element of an array whose dimensions are told."""
-        if freshness(self.scope, value) >= depth or is_whole(self.context.kind(value)):
+        is_element = isinstance(value, ast.Subscript)
+        if freshness(self.scope, value) >= depth or (is_whole(self.context.kind(value)) and not is_element):
             return True
         names = (n for n in ast.walk(value) if isinstance(n, ast.Name))
         kinds = [self.context.kind(n) for n in names]
@@ -444,10 +449,9 @@ class _Iteration:
 
     def _is_told_by_use(self, name: str) -> bool:
         """True for a parameter whose real value is taken for a number by its use alone."""
-        kind, tree = self.context.kinds.of_name(name), self.context.parsed.tree
-        plain = (n for n in ast.walk(tree) if isinstance(n, ast.arg) and n.annotation is None)
+        kind, given = self.context.kinds.of_name(name), self.sharing.parameters.get(name)
         real = isinstance(kind, Number) and isinstance(kind.type, Floating)
-        return real and any(one.arg == name for one in plain)
+        return real and given is not None and given.annotation is None
 
     def _arrays_reached(self, call: ast.Call, declared: Callable) -> Iterator[str]:
         """The paths of variables and attributes that a function of the file reads, and that may be arrays;

@@ -30,6 +30,16 @@ class Sharing:
     loop: ast.For
     scope: Scope
 
+    @property
+    def parameters(self) -> dict[str, ast.arg]:
+        """The parameters of the function, by their names."""
+        found = self.context.parsed.tree.body
+        given = (
+            found[0].args if found and isinstance(found[0], ast.FunctionDef | ast.AsyncFunctionDef) else None
+        )
+        nodes = ast.iter_child_nodes(given) if given is not None and not self.context.is_module else ()
+        return {one.arg: one for one in nodes if isinstance(one, ast.arg)}
+
     def is_unshared(self, path: str) -> bool:
         """True if a function makes the arrays of a name itself, and gives them no other name."""
         declared = self.context.kinds.declarations.get(path)
@@ -39,7 +49,7 @@ class Sharing:
             return False
         nodes = list(own_nodes(self.body))
         values = list(bound_values(nodes, path))
-        if path in self.context.parameters or not values:
+        if path in self.parameters or not values:
             return False
         if any(v is None or freshness(self.scope, v) == 0 for v in values):
             return False
