@@ -377,9 +377,11 @@ class _Iteration:
             self._check_arguments(call, elements, declared is None and not reads(self.scope, call))
         if len(pure) > MOST_PURE_CALLS:
             raise _DependsError
-        for name in pure:
-            sentence = f"`{name}` computes its result from its arguments alone"
-            self.assumed[Assumption("pure-call", (name,), sentence)] = None
+        if pure:
+            names = " and ".join(f"`{name}`" for name in pure)
+            verb = "computes its result from its" if len(pure) == 1 else "compute their results from their"
+            sentence = f"{names} {verb} arguments alone"
+            self.assumed[Assumption("pure-call", tuple(pure), sentence)] = None
 
     def _check_arguments(self, call: ast.Call, elements: Sequence[_Element], is_unknown: bool) -> None:
         """Raise an error where a call is given the object that has an array whose elements are stored."""
