@@ -245,6 +245,7 @@ def facts(function: Function, calls: Calls, wanted: Wanted) -> FunctionFacts:
     verdicts = [asked.verdicts(nest, conflicts) for nest, conflicts in every]
     for each in verdicts:
         known.update(each)
+    known = _decided_by_names(function, loops, known)
     directives = _directives(function, every, asked, wanted)
     decided = perf_counter()
     # After all verdicts, and with a separate budget: no request waits for them.
@@ -268,6 +269,18 @@ def facts(function: Function, calls: Calls, wanted: Wanted) -> FunctionFacts:
         directives,
         modelling.spent + budget.spent + more.spent,
     )
+
+
+def _decided_by_names(function: Function, loops: list[Loop], known: dict[int, Verdict]) -> dict[int, Verdict]:
+    """The verdicts, with those that the names alone give loops which are unknown by their models. One that
+    rests on functions of unknown effect stays unknown: their purity would help."""
+    by_ordinal, found = {loop.ordinal: loop for loop in loops}, dict(known)
+    for ordinal, by_names in function.independent:
+        before = known.get(ordinal) or Unknown(_not_reached(by_ordinal[ordinal]))
+        if isinstance(before, Unknown) and not before.would_help:
+            by_purity = any(one.kind == "pure-call" for one in by_names.assumptions)
+            found[ordinal] = replace(before, would_help=by_names.assumptions) if by_purity else by_names
+    return found
 
 
 def _out_of_bounds(conflicts: Conflicts, budget: Budget) -> list[Rejection]:
@@ -445,7 +458,13 @@ def _all_facts(function: Function, known: dict[int, Verdict]) -> tuple[LoopFacts
     written = (one for one in loops_in(function.body) if not one.implied)
     loops = sorted(written, key=lambda one: one.ordinal)
     why_not = misfits(function.body)
-    return tuple(_loop_facts(loop, loops, known, why_not.get(loop.ordinal, _HIDDEN)) for loop in loops)
+    return tuple(
+        replace(
+            _loop_facts(loop, loops, known, why_not.get(loop.ordinal, _HIDDEN)),
+            checks=loop.ordinal in function.checking,
+        )
+        for loop in loops
+    )
 
 
 _HIDDEN = "it stands in code that is not modelled"

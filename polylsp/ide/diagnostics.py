@@ -145,7 +145,8 @@ def function_diagnostics(
 ) -> tuple[Diagnostic, ...]:
     """The findings of one function: its problems, one for each loop that these do not explain, and those
     about its directives; suppressed ones are among them. Loops over other values than numbers have none.
-    At the level `essential`, loops that add nothing to the finding of another loop have none either."""
+    At the level `essential`, loops that only check, or add nothing to the finding of another loop, have none
+    either."""
     facts = placed.answer.facts
     found = [_problem(placed, rejection) for rejection in facts.problems]
     done = {ordinal for each in facts.directives if each.parallel for ordinal in each.loops}
@@ -175,7 +176,7 @@ def _reported(source: Source, placed: PlacedFunction, settings: Settings) -> Ite
     essential = essential_loops(source, placed, (_INTERCHANGE, _DISTRIBUTE))
     promised: set[frozenset[str]] = set()
     for loop in facts.loops:
-        if _explained(facts, loop) or _is_generic(loop):
+        if _explained(facts, loop) or _is_generic(loop) or (loop.checks and not is_every):
             continue
         if is_every:
             yield loop

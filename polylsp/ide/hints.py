@@ -32,6 +32,7 @@ _CONDITIONS = {
     "distinct-rows": "rows distinct",
     "no-wrap": "no wrap-around",
     "not-taken": "no output or exit",
+    "pure-call": "calls pure",
     "other": "…",
 }
 
@@ -113,7 +114,8 @@ def _function_hints(source: Source, placed: PlacedFunction, settings: Settings) 
     facts = placed.answer.facts
     essential = essential_loops(source, placed)
     for loop in facts.loops:
-        if settings.findings == "off" or (settings.findings == "essential" and loop.ordinal not in essential):
+        is_left_out = loop.ordinal not in essential or loop.checks
+        if settings.findings == "off" or (settings.findings == "essential" and is_left_out):
             continue
         label = _label(source, placed, loop, settings)
         if label:

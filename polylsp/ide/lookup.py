@@ -9,7 +9,7 @@ from polylsp.core.language import C
 from polylsp.core.text import Source, Span
 from polylsp.ir.verdict import Parallel, Sequential, Unknown
 from polylsp.model.action import ActionName, Ask
-from polylsp.model.facts import FileReport, LoopFacts, NestFacts, PlacedFunction, Transform
+from polylsp.model.facts import FileReport, LoopFacts, NestFacts, PlacedFunction, Transform, is_modelled
 from polylsp.model.measurement import AskToMeasure
 
 
@@ -155,7 +155,8 @@ def essential_loops(
 ) -> frozenset[int]:
     """Loops that findings are about at the level `essential`: of each nest the outermost loop that can run in
     parallel, or under a condition; else the outermost loop. Around nests with such loops it has none. A loop
-    that one of `transforms` makes parallel counts. Innermost parallel loops with a constant number of
+    that one of `transforms` makes parallel counts, and so does one without a model, unless loops in it have
+    edits. Innermost parallel loops with a constant number of
     iterations that is small are left out beside others."""
     loops = placed.answer.facts.loops
     found = [
@@ -172,9 +173,17 @@ def _useful(
     source: Source, placed: PlacedFunction, loop: LoopFacts, transforms: Container[str]
 ) -> list[LoopFacts]:
     exposing = exposing_transform(placed, loop)
-    if _may_be_parallel(loop) or (exposing is not None and exposing.kind in transforms):
+    is_useful = _may_be_parallel(loop) or (exposing is not None and exposing.kind in transforms)
+    if is_useful and is_modelled(placed.answer.facts, loop.ordinal):
         return [loop]
     nests = [(inner, _useful(source, placed, inner, transforms)) for inner in _inner(placed, loop)]
+    editable = (
+        isinstance(one.verdict, Parallel) and is_modelled(placed.answer.facts, one.ordinal)
+        for _, useful in nests
+        for one in useful
+    )
+    if is_useful and not any(editable):
+        return [loop]
     if not any(useful for _, useful in nests):
         return []
     found = [one for inner, useful in nests for one in useful or [inner]]

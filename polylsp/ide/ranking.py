@@ -98,10 +98,10 @@ class FileRanking:
 
 def useful_loops(facts: FunctionFacts) -> tuple[LoopFacts, ...]:
     """The outermost loops of each nest that would run in parallel, if neither they nor loops inside them do
-    already."""
+    already, and that not only check."""
     found: dict[int, LoopFacts] = {}
     for loop in facts.loops:
-        if loop.parent == 0:
+        if loop.parent == 0 and not loop.checks:
             found.update((each.ordinal, each) for each in parallel_roots(facts, loop.ordinal))
     return tuple(each for each in found.values() if not _runs(facts, each))
 

@@ -17,6 +17,7 @@ from polylsp.core.query import by_identity
 
 if TYPE_CHECKING:
     from polylsp.ir.directive import AnyDirective
+    from polylsp.ir.verdict import Parallel
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -462,7 +463,9 @@ Statement = Union[Simple, Block]
 class Function:
     """A lowered function. `loops` lists the headers of every loop in source order, including those in code
     that was not modelled; `name_site` covers the name. `directives` are OpenMP's and OpenACC's in source
-    order; `per_thread` are the names of thread-private variables."""
+    order; `per_thread` are the names of thread-private variables. `checking` are loops (ordinals) that
+    assert and raise errors, and leave nothing behind; `independent` are those that are decided by their names
+    alone, with their verdicts."""
 
     name: str
     parameters: tuple[Variable, ...]
@@ -471,6 +474,8 @@ class Function:
     problems: tuple[Rejection, ...] = ()
     directives: tuple[AnyDirective, ...] = ()
     per_thread: frozenset[str] = frozenset()
+    checking: frozenset[int] = frozenset()
+    independent: tuple[tuple[int, Parallel], ...] = ()
 
     @property
     def unreadable(self) -> bool:

@@ -27,6 +27,7 @@ class Assumption:
         "distinct-rows",
         "no-wrap",
         "not-taken",
+        "pure-call",
         "other",
     ]
     subjects: tuple[str, ...]

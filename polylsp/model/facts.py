@@ -32,7 +32,8 @@ TransformKind = Literal["none", "interchange", "distribute", "fuse", "skew", "no
 class LoopFacts:
     """Facts about a loop. `depth` counts from 1; `parent` is the ordinal of the enclosing loop, or 0.
     `iterator` is a source name or `None`. `misfit` says why no directive can stand before it, as half a
-    sentence after "because"; empty where one can."""
+    sentence after "because"; empty where one can. A loop that `checks` asserts and raises errors, and leaves
+    nothing behind: its verdict is told on request alone."""
 
     ordinal: int
     kind: Literal["for", "while", "do"]
@@ -43,6 +44,7 @@ class LoopFacts:
     site: Site
     verdict: Verdict
     misfit: str = ""
+    checks: bool = False
 
     @property
     def has_compound_header(self) -> bool:
@@ -274,12 +276,21 @@ def parallel_roots(facts: FunctionFacts, ordinal: int) -> tuple[LoopFacts, ...]:
     where there are others: these seldom do enough for threads to start each time."""
     by_ordinal = {loop.ordinal: loop for loop in facts.loops}
     chosen = by_ordinal[ordinal]
-    outer = [one for one in (*_around(chosen, by_ordinal), chosen) if isinstance(one.verdict, Parallel)]
+    outer = [
+        one
+        for one in (*_around(chosen, by_ordinal), chosen)
+        if isinstance(one.verdict, Parallel) and is_modelled(facts, one.ordinal)
+    ]
     if outer:
         return (outer[0],)
     inner = [loop for loop in _inside(chosen, facts) if not is_governed(facts, loop.ordinal)]
     parents = {loop.parent for loop in facts.loops}
     return tuple([loop for loop in inner if loop.ordinal in parents] or inner)
+
+
+def is_modelled(facts: FunctionFacts, ordinal: int) -> bool:
+    """True for a loop of a nest. One without a model may be parallel by its names, and has no edits."""
+    return any(ordinal in nest.loops for nest in facts.nests)
 
 
 def is_governed(facts: FunctionFacts, ordinal: int) -> bool:
@@ -297,5 +308,6 @@ def _inside(loop: LoopFacts, facts: FunctionFacts) -> list[LoopFacts]:
     found: list[LoopFacts] = []
     for inner in facts.loops:
         if inner.parent == loop.ordinal:
-            found += [inner] if isinstance(inner.verdict, Parallel) else _inside(inner, facts)
+            is_root = isinstance(inner.verdict, Parallel) and is_modelled(facts, inner.ordinal)
+            found += [inner] if is_root else _inside(inner, facts)
     return found

@@ -6,10 +6,12 @@ import facts
 import pytest
 
 from polylsp.core.settings import Settings
-from polylsp.core.text import Source
+from polylsp.core.text import Source, Span
+from polylsp.engine.queries import analyse
 from polylsp.ide.diagnostics import LOOP_CODES, diagnostics, function_diagnostics
+from polylsp.ide.hints import hints
 from polylsp.ir.program import Rejection
-from polylsp.ir.verdict import Assumption, Parallel, Reduction, Unknown
+from polylsp.ir.verdict import Assumption, Parallel, Reduction, Unknown, word
 from polylsp.model.facts import Transform
 
 DEFAULTS = Settings(findings="all")
@@ -292,3 +294,45 @@ def test_essential_findings_are_about_the_outermost_useful_loops() -> None:
     assert lines("essential") == [3, 9, 13]
     assert lines("all") == [2, 3, 4, 6, 9, 11, 13]
     assert lines("off") == []
+
+
+CHECKING = """\
+import numpy as np
+
+def agrees(a, b, c):
+    for i in range(len(a)):
+        np.testing.assert_allclose(a[i], b[i])
+    for x in c:
+        if x < 0:
+            raise ValueError(x)
+        for y in c:
+            assert x <= y
+
+def changes(a, b, steps):
+    for i in range(len(a)):
+        assert b[i] > 0
+        a[i] = b[i]
+    total = 0.0
+    for i in range(len(a)):
+        total += a[i]
+        assert total > 0
+    return total
+"""
+
+
+def test_loops_that_only_check_have_no_findings_unless_all_are_wanted() -> None:
+    settings = Settings(cache=False)
+    source, report = Source(CHECKING), analyse("checking.py", CHECKING, settings)
+
+    def lines(level: str) -> list[int]:
+        told = diagnostics(source, report, Settings(findings=level))
+        hinted = hints(source, report, Span(0, len(CHECKING)), Settings(findings=level, hint_unknown=True))
+        assert {source.line_of(each.offset) + 1 for each in hinted} == {
+            source.line_of(each.span.start) + 1 for each in told
+        }
+        return [source.line_of(each.span.start) + 1 for each in told]
+
+    assert lines("essential") == [13, 17]
+    assert lines("all") == [4, 6, 9, 13, 17]
+    words = [word(loop.verdict) for loop in report.functions[0].answer.facts.loops]
+    assert words[0] == "parallel"

@@ -16,7 +16,7 @@ from polylsp.core.processes import contained
 from polylsp.core.query import query
 from polylsp.frontends.python.annotations import annotated, signature
 from polylsp.frontends.python.definitions import Class, Item
-from polylsp.frontends.python.inference import inferred
+from polylsp.frontends.python.inference import Kinds, inferred
 from polylsp.frontends.python.kinds import (
     DOUBLE,
     UNKNOWN,
@@ -30,6 +30,7 @@ from polylsp.frontends.python.kinds import (
     joined,
 )
 from polylsp.frontends.python.names import Callable, ClassOf, Declaration, Declarations, Parameter
+from polylsp.frontends.python.purity import with_effect
 from polylsp.frontends.python.syntax import Known, body_of, read
 from polylsp.frontends.python.usage import kinds_by_use, own_nodes
 from polylsp.frontends.python.value_flow import Flat, advanced, with_state
@@ -194,11 +195,14 @@ def _callable(item: Item, known: Known) -> Callable:
     kinds = parameter_kinds(node, declarations, item.owner)
     defaults = _defaults(node)
     parameters = tuple(Parameter(one, kind, defaults.get(one)) for one, kind in kinds.items())
-    result = result_annotated(node, declarations) or _returned(node, kinds, declarations)
+    within = inferred(node.body, kinds, declarations)
+    result = result_annotated(node, declarations) or _returned(node, within)
     own = _own(node) if item.owner else []
-    uses, binds = (n.attr for n in own), (n.attr for n in own if not isinstance(n.ctx, ast.Load))
-    distinct = (tuple(dict.fromkeys(names)) for names in (uses, binds))
-    found = Callable(name, parameters, result, _problem(node), *distinct)
+    uses = tuple(dict.fromkeys(n.attr for n in own))
+    binds = tuple(dict.fromkeys(n.attr for n in own if not isinstance(n.ctx, ast.Load)))
+    found = Callable(name, parameters, result, _problem(node), uses, binds)
+    if not found.problem:
+        found = with_effect(found, node, kinds | within.own, within.local, declarations)
     is_plain = item.owner and isinstance(node, ast.FunctionDef) and not node.decorator_list
     return with_state(found, node) if is_plain and node.args.args else found
 
@@ -247,9 +251,8 @@ def _problem(node: Definition) -> str:
     return ""
 
 
-def _returned(node: Definition, given: dict[str, Kind], declarations: Declarations) -> Kind:
+def _returned(node: Definition, kinds: Kinds) -> Kind:
     """Kind of a function's result, by its `return`s."""
-    kinds = inferred(node.body, given, declarations)
     result: Kind | None = None
     for one in own_nodes(node.body):
         if isinstance(one, ast.Return):
@@ -325,7 +328,7 @@ def _checked(method: Callable, owner: ClassOf, below: Mapping[str, dict[str, Cal
         return method
     other = next((name for name, methods in below.items() if _last(method.name) in methods), "")
     if other:
-        method = replace(method, advances=(), runs=())
+        method = replace(method, advances=(), runs=(), effect="unknown", outer=(), calls=())
         return replace(method, problem=f"`{other}` has a `{_last(method.name)}` of its own")
     first = method.parameters[0].kind if method.parameters else None
     if first != Instance(owner.name):

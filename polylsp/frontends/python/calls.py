@@ -218,6 +218,8 @@ def call(context: Context, node: ast.Call, fx: Effects) -> Expr:
     known = python_call_obstacle(path, name)
     if known is not None:
         return refuse(context, fx, "unknown-call", node, known.reason, known.advice)
+    if isinstance(node.func, ast.Name) and isinstance(context.kinds.declarations.get(name), ClassOf):
+        return refuse(context, fx, "unknown-call", node, f"the effects of making a `{name}` are not analysed")
     advice = f"define `{name}` in this file" if isinstance(node.func, ast.Name) else ""
     return refuse(context, fx, "unknown-call", node, f"the effects of `{name}` are unknown", advice)
 

@@ -32,6 +32,7 @@ from polylsp.frontends.python.attributes import (
 )
 from polylsp.frontends.python.bindings import dimensions, find_remade, in_place, own_iterators
 from polylsp.frontends.python.callables import parameter_kinds
+from polylsp.frontends.python.independence import independent_loops
 from polylsp.frontends.python.inference import Kinds, inferred
 from polylsp.frontends.python.kinds import Array, Instance, Kind, Number
 from polylsp.frontends.python.live_ranges import split
@@ -40,6 +41,7 @@ from polylsp.frontends.python.lowering_scope import Agreement, Context
 from polylsp.frontends.python.names import Declarations, Value
 from polylsp.frontends.python.places import parameter
 from polylsp.frontends.python.pranges import pranges, runs_in_parallel
+from polylsp.frontends.python.reading_loops import checking_loops
 from polylsp.frontends.python.syntax import Parsed, read
 from polylsp.frontends.python.usage import own_nodes
 from polylsp.frontends.python.variables import find_views, name_iterables, name_subscripts
@@ -225,7 +227,11 @@ def _lowered(
     declared = tuple(Declare(one, Site(0, 0)) for one in context.declared)
     whole = Block((*declared, *lowered.statements, *outlive(context, Site(0, 0))))
     parallel, racing = pranges(context, found), racing_statements(context, found)
-    return Function(name, arguments, whole, _name_site(parsed.texts), racing, parallel)
+    checking, independent = checking_loops(context, body), independent_loops(context, body)
+    return Function(
+        name, arguments, whole, _name_site(parsed.texts), racing, parallel,
+        checking=checking, independent=independent,
+    )  # fmt: skip
 
 
 def _now(given: dict[str, Kind], kinds: Kinds) -> dict[str, Kind]:

@@ -6,6 +6,7 @@ The outline of the file goes in; names of enclosing functions are resolved for i
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -30,6 +31,7 @@ from polylsp.frontends.python.escapes import (
 from polylsp.frontends.python.inference import inferred
 from polylsp.frontends.python.kinds import UNKNOWN
 from polylsp.frontends.python.names import ClassOf, Declaration, Imported, Value, prefixes
+from polylsp.frontends.python.purity import with_effects_of_callees
 from polylsp.frontends.python.syntax import Known, body_of
 from polylsp.frontends.python.usage import own_nodes
 
@@ -101,7 +103,7 @@ def environment(items: Outline) -> Environment:
     known = Known.of(names)
     names |= _called(items, names, known)
     inside = seen_inside(items.functions, known)
-    return Environment(names | with_methods(items.classes, names, known), inside)
+    return Environment(with_effects_of_callees(names | with_methods(items.classes, names, known)), inside)
 
 
 def _sharing(found: ClassOf, groups: Sequence[frozenset[str]]) -> ClassOf:
@@ -122,10 +124,13 @@ def _called(items: Outline, names: Mapping[str, Declaration], known: Known) -> d
     outer = frozenset(named_in_classes(items.classes)).union(
         *(keeping[name] & one.outer for name, one in kept.items())
     )
+    times = Counter(item.name for item in items.functions)
     found: dict[str, Declaration] = {}
     for name, one in functions.items():
         keeps = tuple(each.name for each in one.parameters if each.name in keeping[name])
         found[name] = replace(one, keeps=keeps)
+        if name in names or times[name] > 1:
+            found[name] = replace(found[name], effect="unknown", outer=(), calls=())
     variables = ((name, names[name]) for name in sorted(outer & names.keys()))
     return found | {name: replace(one, kept=True) for name, one in variables if isinstance(one, Value)}
 

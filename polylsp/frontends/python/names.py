@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeGuard, Union
+from typing import Literal, TypeGuard, Union
 
 from polylsp.frontends.python.kinds import Kind
 
@@ -27,6 +27,10 @@ class Parameter:
     default: float | None = None
 
 
+CallEffect = Literal["reads", "acts", "unknown"]
+"""Effect of a call: it changes nothing, something that others see, or perhaps something."""
+
+
 @dataclass(frozen=True, slots=True)
 class Callable:
     """A function of the file. `result` is the kind of its result; `problem` says why calls of it are not
@@ -34,7 +38,9 @@ class Callable:
     hold arrays are parameters of it too, and `binds` those that it binds. `keeps` are the parameters whose
     arrays may have another name when it has returned. Each call surely `advances` attributes to other values
     computed from their own, and surely calls the methods that it `runs`; it may bind those that it `resets`
-    to values of another origin, and may call the methods `reached`, on the same object."""
+    to values of another origin, and may call the methods `reached`, on the same object. `effect` is that of a
+    call; one that `acts` or is unknown may read anything, one that reads the `outer` names and attributes
+    (`.name`) besides its arguments; `calls` are functions of the file, and methods of its object."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -47,6 +53,9 @@ class Callable:
     resets: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
     reached: tuple[str, ...] = ()
+    effect: CallEffect = "unknown"
+    outer: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

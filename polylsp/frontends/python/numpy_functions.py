@@ -130,6 +130,18 @@ SHAPED = frozenset(
 )
 """NumPy's functions that give a new array of the shape of their first argument, each element of which may
 depend on all of what they are given."""
+_READING = (
+    "meshgrid einsum tensordot inner cross isin in1d setdiff1d intersect1d union1d tile repeat stack dstack "
+    "block logspace geomspace histogram histogram2d cov corrcoef nanargmin nanargmax nonzero argwhere tri "
+    "diag diagflat indices ix_ unravel_index ravel_multi_index angle real imag size shape ndim isscalar "
+    "iscomplex isreal iscomplexobj isrealobj divmod fliplr flipud lexsort partition argpartition select "
+    "triu_indices tril_indices linalg.eig linalg.eigh linalg.svd linalg.qr linalg.lstsq linalg.slogdet "
+    "linalg.multi_dot fft.rfft2 fft.irfft2 fft.fftn fft.ifftn fft.fftfreq fft.rfftfreq take take_along_axis "
+    "delete insert resize finfo iinfo array_equal nanmedian array2string real_if_close compress extract "
+    "unwrap i0 blackman hamming hanning bartlett kaiser trim_zeros vsplit polynomial.polynomial.polyval"
+)
+READING = frozenset(_READING.split())
+"""More functions of NumPy that change nothing."""
 Computed = Union[Literal["number", "resized", "flat", "matrix"], int]
 """Shape of the new value that a function computes of its arguments: a number, an array with the dimensions of
 the first argument but other lengths, of one dimension, of two; or the shape of the argument at a position."""

@@ -9,14 +9,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from polylsp.frontends.python import numpy_functions
 from polylsp.frontends.python.bindings import dimensions
 from polylsp.frontends.python.kinds import DOUBLE, INT, Array, Number
 from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import Context, compared, convert, held, whole
-from polylsp.frontends.python.names import Callable, ClassOf
 from polylsp.frontends.python.places import named_in
-from polylsp.frontends.python.usage import RANGES
+from polylsp.frontends.python.purity import Scope, reads
+from polylsp.frontends.python.usage import RANGES, own_nodes
 from polylsp.ir.effects import walk
 from polylsp.ir.program import (
     Assign,
@@ -33,21 +32,6 @@ from polylsp.ir.program import (
     Variable,
 )
 
-_FUNCTIONS = (
-    "abs all any bool bytes complex dict divmod enumerate float frozenset getattr hasattr hash hex int "
-    "isinstance issubclass len list max min ord chr pow range repr reversed round set slice sorted str sum "
-    "tuple type zip callable id format"
-)
-_BUILTINS = frozenset(_FUNCTIONS.split())
-"""Functions of Python that change nothing."""
-_OF_OBJECTS = (
-    "all any argmax argmin argsort astype conj conjugate copy cumprod cumsum diagonal dot flatten item max "
-    "mean min nonzero prod ravel repeat reshape round squeeze std sum swapaxes take tolist trace transpose "
-    "var count endswith find format get index items join keys lower lstrip replace rstrip split splitlines "
-    "startswith strip title upper values zfill"
-)
-_METHODS = frozenset(_OF_OBJECTS.split())
-"""Methods of arrays, strings, lists and dictionaries that change nothing."""
 _CALLING = ("raises", "warn", "logs")
 """Parts of the names of assertions that call what they are given."""
 _EXPRESSIONS = (
@@ -69,6 +53,57 @@ def reading_loop(context: Context, node: ast.For, lowered: Sequence[Statement]) 
         unmodelled[0].rejection, Site(site.first, site.first), (), named_in(context, node), completes=True
     )
     return [reads, *_counted(context, node, 0, ())]
+
+
+def checking_loops(context: Context, body: Sequence[ast.stmt]) -> frozenset[int]:
+    """Ordinals of the loops that only check: they assert and raise errors, and bind names that nothing reads
+    behind an iteration. Loops inside of such a loop are among them."""
+    loops = [one for one in own_nodes(body) if isinstance(one, ast.For | ast.While)]
+    checking = [one for one in loops if isinstance(one, ast.For) and _only_checks(context, one)]
+    inside = {id(one) for loop in checking for one in own_nodes([loop])}
+    return frozenset(
+        context.ordinals[id(one)] + k
+        for one in loops
+        if id(one) in inside
+        for k in range(dimensions(one) if isinstance(one, ast.For) else 1)
+    )
+
+
+def _only_checks(context: Context, loop: ast.For) -> bool:
+    nodes = list(own_nodes([loop]))
+    if not any(isinstance(n, ast.Assert | ast.Raise) or is_assertion(n) for n in nodes):
+        return False
+    if not all(_leaves_nothing(context, n) for n in nodes if isinstance(n, ast.stmt)):
+        return False
+    names = {n.id for n in bindings_in([loop.target, *loop.body])}
+    return all(_is_own(context, loop, name) for name in names)
+
+
+def _leaves_nothing(context: Context, node: ast.stmt) -> bool:
+    """True for a statement that by itself only checks or binds names."""
+    match node:
+        case ast.Assert() | ast.Raise() | ast.Pass() | ast.Continue() | ast.Expr(value=ast.Constant()):
+            return True
+        case ast.If() | ast.For() | ast.While() | ast.With():
+            return True
+        case ast.Expr(value=value):
+            return is_assertion(value) or (
+                isinstance(value, ast.Call) and context.path(value.func) == "print"
+            )
+        case ast.Assign(targets=targets):
+            return all(map(only_names, targets))
+        case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
+            return only_names(target)
+        case _:
+            return False
+
+
+def is_assertion(node: ast.AST) -> bool:
+    """True for a call of a function whose name says that it asserts."""
+    if not isinstance(node, ast.Call):
+        return False
+    last = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return last.lstrip("_").lower().startswith("assert")
 
 
 def _counted(context: Context, node: ast.For, level: int, around: tuple[Expr, ...]) -> list[Statement]:
@@ -135,7 +170,7 @@ def _only_reads(context: Context, loop: ast.For) -> bool:
     """True for a loop over numbers or arrays that binds names of its own alone, and changes nothing else."""
     if loop.orelse or not all(_reads(context, one) for one in loop.body) or not _is_read(context, loop.iter):
         return False
-    names = {n.id for n in _bindings([loop.target, *loop.body])}
+    names = {n.id for n in bindings_in([loop.target, *loop.body])}
     if context.is_module or not names <= context.kinds.local or names & context.captured:
         return False
     nodes = list(ast.walk(loop))
@@ -161,13 +196,13 @@ def _is_numeric(context: Context, node: ast.AST) -> bool:
             return False
 
 
-def _bindings(nodes: Sequence[ast.AST]) -> Iterator[ast.Name]:
+def bindings_in(nodes: Sequence[ast.AST]) -> Iterator[ast.Name]:
     """The names that code binds, without those of comprehensions."""
     for node in nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node
         elif not isinstance(node, ast.comprehension):
-            yield from _bindings(list(ast.iter_child_nodes(node)))
+            yield from bindings_in(list(ast.iter_child_nodes(node)))
 
 
 def _reads(context: Context, node: ast.stmt) -> bool:
@@ -182,19 +217,21 @@ def _reads(context: Context, node: ast.stmt) -> bool:
         case ast.Expr(value=ast.Call() as call) if _asserts(context, call):
             return all(_is_read(context, one) for one in (*call.args, *(k.value for k in call.keywords)))
         case ast.Assign(targets=targets, value=value):
-            return all(map(_is_name, targets)) and _is_read(context, value)
+            return all(map(only_names, targets)) and _is_read(context, value)
         case ast.If(test=test, body=body, orelse=otherwise):
             return _is_read(context, test) and all(_reads(context, one) for one in (*body, *otherwise))
         case ast.For(target=target, iter=iterable, body=body, orelse=[]):
-            return _is_name(target) and _is_read(context, iterable) and all(_reads(context, s) for s in body)
+            return (
+                only_names(target) and _is_read(context, iterable) and all(_reads(context, s) for s in body)
+            )
         case _:
             return False
 
 
-def _is_name(target: ast.expr) -> bool:
+def only_names(target: ast.expr) -> bool:
     """True for a name, or a tuple of names."""
     parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
-    return all(isinstance(one, ast.Name) or (isinstance(one, ast.Tuple) and _is_name(one)) for one in parts)
+    return all(isinstance(one, ast.Name) or (isinstance(one, ast.Tuple) and only_names(one)) for one in parts)
 
 
 def _asserts(context: Context, call: ast.Call) -> bool:
@@ -212,53 +249,41 @@ def _is_read(context: Context, node: ast.expr) -> bool:
     """True for an expression whose value may be anything, and that changes nothing."""
     parts = list(ast.walk(node))
     calls = (one for one in parts if isinstance(one, ast.Call))
-    return all(isinstance(one, _EXPRESSIONS) for one in parts) and all(_looks(context, one) for one in calls)
-
-
-def _looks(context: Context, call: ast.Call) -> bool:
-    """True for a call that changes nothing."""
-    function, path = call.func, context.path(call.func)
-    if any(one.arg in ("out", "where", "key") for one in call.keywords):
-        return False
-    if isinstance(function, ast.Name):
-        declared = context.kinds.declarations.get(function.id)
-        if isinstance(declared, (Callable, ClassOf)) or function.id in context.kinds.local:
-            return False
-    name = numpy_functions.numpy_name(path)
-    if name and numpy_functions.has_output(name, len(call.args)):
-        return False
-    known = (
-        numpy_functions.REDUCTIONS
-        | numpy_functions.STATISTICS
-        | numpy_functions.SHAPED
-        | numpy_functions.MAKERS
-        | numpy_functions.LIKE_MAKERS
-        | numpy_functions.VIEWS
-        | {"arange", "linspace", "dot", "matmul", "outer", "eye", "identity", "allclose", "isclose"}
+    return all(isinstance(one, _EXPRESSIONS) for one in parts) and all(
+        reads(scope_of(context), one) for one in calls
     )
-    if path in _BUILTINS or (name and name in known):
-        return True
-    if numpy_functions.is_pure(path) or numpy_functions.computed(path) is not None:
-        return True
-    return not path and isinstance(function, ast.Attribute) and function.attr in _METHODS
+
+
+def scope_of(context: Context) -> Scope:
+    """The names that the code being lowered sees."""
+    return Scope(context.kinds.declarations, context.kinds.local, context.kinds.own)
 
 
 def _is_own(context: Context, loop: ast.For, name: str) -> bool:
     """True if every read of a name in a loop sees a value that the same iteration gave it before, and those
     elsewhere in the function one that another loop gave it."""
+    return own_reads(context, loop, name) == (True, True)
+
+
+def own_reads(context: Context, loop: ast.For, name: str) -> tuple[bool, bool]:
+    """Two truths about the reads of a name: those in a loop see values that the same iteration gave it
+    before, and those elsewhere in the function see one that another loop gave it."""
     inside = {id(one) for one in ast.walk(loop)}
     reads = {id(n) for n in _loads(context.parsed.tree, name)}
     given = {id(n) for n in _seen(loop.body, name, _binds(loop.target, name))}
     others = (n for n in ast.walk(context.parsed.tree) if isinstance(n, ast.For) and n is not loop)
+    elsewhere: set[int] = set()
     for other in others:
         if _binds(other.target, name) and not any(one is loop for one in ast.walk(other)):
-            given |= {id(n) for statement in other.body for n in _loads(statement, name)} - inside
-    return reads <= given
+            elsewhere |= {id(n) for statement in other.body for n in _loads(statement, name)} - inside
+    return reads & inside <= given, reads - inside <= elsewhere
 
 
 def _loads(node: ast.AST, name: str) -> Iterator[ast.Name]:
+    """The reads of a name, those before it is updated among them."""
+    added = {id(n.target) for n in ast.walk(node) if isinstance(n, ast.AugAssign)}
     found = (n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name)
-    return (n for n in found if isinstance(n.ctx, ast.Load))
+    return (n for n in found if isinstance(n.ctx, ast.Load) or id(n) in added)
 
 
 def _binds(target: ast.expr, name: str) -> bool:
@@ -274,7 +299,21 @@ def _seen(body: Sequence[ast.stmt], name: str, bound: bool) -> Iterator[ast.Name
             is_target = isinstance(statement, ast.For) and _binds(statement.target, name)
             yield from _seen(statement.body, name, bound or is_target)
             yield from _seen(statement.orelse, name, bound)
+            bound = bound or (isinstance(statement, ast.If) and _is_bound_in(statement, name))
             continue
         yield from _loads(statement, name) if bound else ()
         if isinstance(statement, ast.Assign):
             bound = bound or any(_binds(one, name) for one in statement.targets)
+
+
+def _is_bound_in(choice: ast.If, name: str) -> bool:
+    """True if both branches of a choice surely bind a name."""
+    return all(
+        any(
+            any(_binds(target, name) for target in one.targets)
+            if isinstance(one, ast.Assign)
+            else isinstance(one, ast.If) and _is_bound_in(one, name)
+            for one in branch
+        )
+        for branch in (choice.body, choice.orelse)
+    )

@@ -1,0 +1,638 @@
+"""Loops whose iterations are independent by names alone, whatever their arrays hold and their calls compute.
+
+An iteration stores to elements under its own number, of arrays of which it uses no others, binds names of its
+own, and adds to sums; all else it only reads. Such a loop needs no model of shapes, types or callees, so that
+it is decided where `for_loop` refuses; functions of unknown effect become assumptions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from polylsp.frontends.python.attributes import dotted
+from polylsp.frontends.python.bindings import dimensions
+from polylsp.frontends.python.kinds import UNKNOWN, Array, Instance, Kind, Number, Other
+from polylsp.frontends.python.live_ranges import spelled
+from polylsp.frontends.python.lowering_scope import Context
+from polylsp.frontends.python.names import Callable, ClassOf, Value
+from polylsp.frontends.python.purity import GROWING, Scope, bound_values, effect_of_call, freshness, reads
+from polylsp.frontends.python.reading_loops import bindings_in, is_assertion, only_names, own_reads, scope_of
+from polylsp.frontends.python.sharing_by_names import OF_WHOLE, Sharing, is_inside, is_whole, parents
+from polylsp.frontends.python.usage import RANGES, own_nodes
+from polylsp.ir.program import Floating
+from polylsp.ir.verdict import Assumption, Parallel, Reduction
+
+MOST_PURE_CALLS = 2
+"""Functions of unknown effect that a verdict may rest on: more of them help no one."""
+_MOST_OVERLAPS = 3
+_VIEWS = frozenset(("T", "mT", "real", "imag", "flat", "base"))
+_SUMS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "+", ast.Mult: "*"}
+
+
+def independent_loops(context: Context, body: Sequence[ast.stmt]) -> tuple[tuple[int, Parallel], ...]:
+    """The loops (ordinals) of a function's body that are independent by their names, each with its verdict;
+    it rests on assumptions of the kind `pure-call` where functions of unknown effect are called."""
+    loops = [one for one in own_nodes(body) if isinstance(one, ast.For) and dimensions(one) == 1]
+    found = ((one, _Iteration.of(context, body, one)) for one in loops)
+    verdicts = ((one, iteration.verdict()) for one, iteration in found if iteration is not None)
+    return tuple((context.ordinals[id(one)], verdict) for one, verdict in verdicts if verdict is not None)
+
+
+class _DependsError(Exception):
+    """Something in a loop that may join two of its iterations."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Element:
+    """Elements of an array: its path, and the dimension and the spelling of the subscript that holds the
+    number of the iteration. `deep`: code changes an element in place."""
+
+    path: str
+    dimension: int
+    number: str
+    subscript: str
+    deep: bool
+
+    def is_beside(self, other: _Element) -> bool:
+        """True if other elements are in other iterations' reach where these are."""
+        return (self.dimension, self.subscript) == (other.dimension, other.subscript)
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """A whole number, from 0 on, that is another one in each iteration, under an assumption if it takes one;
+    the least one, or `None`."""
+
+    assumed: Assumption | None = None
+    start: ast.expr | None = None
+
+
+@dataclass(slots=True)
+class _Iteration:
+    """An iteration of a loop. `numbers` are the names that are another whole number in each one; `own` are
+    the names that it binds, and `views` those among them that stand for a part of an array; `followed` are
+    calls of functions of the file."""
+
+    context: Context
+    body: Sequence[ast.stmt]
+    loop: ast.For
+    scope: Scope
+    nodes: list[ast.AST]
+    sharing: Sharing
+    numbers: dict[str, _Number]
+    own: frozenset[str]
+    views: dict[str, ast.Subscript] = field(default_factory=dict[str, ast.Subscript])
+    assumed: dict[Assumption, None] = field(default_factory=dict[Assumption, None])
+    followed: list[tuple[ast.Call, Callable]] = field(default_factory=list[tuple[ast.Call, Callable]])
+
+    @classmethod
+    def of(cls, context: Context, body: Sequence[ast.stmt], loop: ast.For) -> _Iteration | None:
+        """The iteration of a loop, if all of its statements are of known effect."""
+        if loop.orelse or not all(_is_simple(context, one, loop) for one in own_nodes(loop.body)):
+            return None
+        scope = scope_of(context)
+        numbers = dict(_numbers(context, loop.target, loop.iter))
+        nodes = [n for statement in loop.body for n in ast.walk(statement)]
+        bound = [n.id for n in bindings_in(loop.body)]
+        shadowed = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        numbers = {name: number for name, number in numbers.items() if name not in shadowed}
+        targets = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
+        sharing = Sharing(context, body, loop, scope)
+        return cls(context, body, loop, scope, nodes, sharing, numbers, frozenset((*bound, *targets)))
+
+    def verdict(self) -> Parallel | None:
+        """The verdict, if no two iterations are joined."""
+        try:
+            reductions = dict(self._sums())
+            private, last = self._copies(frozenset(reductions))
+            self.views = dict(self._views())
+            elements = self._elements()
+            if not elements and not reductions:
+                return None
+            self._check_calls(elements)
+            self._check_overlaps(elements, frozenset(reductions))
+        except _DependsError:
+            return None
+        return Parallel(
+            tuple(self.assumed),
+            tuple(sorted(map(spelled, private))),
+            tuple(sorted(map(spelled, last))),
+            tuple(reductions.values()),
+        )
+
+    # --- Names ---
+
+    def _sums(self) -> Iterator[tuple[str, Reduction]]:
+        """Names of numbers and arrays from outside that iterations only add to, or multiply."""
+        for name in sorted(self.own):
+            updates = [one for one in self.nodes if _updates(one, name)]
+            uses = [n for n in self.nodes if isinstance(n, ast.Name) and n.id == name]
+            operators = {_sum_of(one) for one in updates}
+            named = sum(2 if isinstance(one, ast.Assign) else 1 for one in updates)
+            operator = next(iter(operators), None)
+            if not updates or len(uses) != named or len(operators) != 1 or operator is None:
+                continue
+            kind = self.context.kinds.of_name(name)
+            values = self._values_outside(name)
+            told = [v for v in values if v is not None]
+            given = self.sharing.parameters.get(name)
+            is_given = given is not None and given.annotation is not None
+            is_number = isinstance(kind, Number) and all(self._is_new_value(v, 1) for v in told)
+            is_number = is_number and (is_given or (bool(told) and len(told) == len(values)))
+            is_array = bool(told) and all(map(self._is_numeric, told)) and self.sharing.is_unshared(name)
+            if is_number or is_array:
+                yield name, Reduction("*" if operator == "*" else "+", spelled(name))
+
+    def _is_numeric(self, value: ast.expr) -> bool:
+        is_number = isinstance(value, ast.Constant) and isinstance(value.value, int | float | complex)
+        return is_number or isinstance(self.context.kind(value), Number | Array) or self._is_array(value)
+
+    def _is_array(self, value: ast.expr) -> bool:
+        """True for a call that makes an array of numbers."""
+        kind = self.context.kind(value)
+        if isinstance(kind, Array) and not kind.lists:
+            return True
+        is_numpy = isinstance(value, ast.Call) and self.scope.path(value.func).startswith("numpy.")
+        return is_numpy and freshness(self.scope, value) == 2
+
+    def _copies(self, sums: frozenset[str]) -> tuple[list[str], list[str]]:
+        """The names of which each iteration has a copy, and those whose last value is needed."""
+        private: list[str] = []
+        last: list[str] = []
+        for name in sorted(self.own - sums):
+            if name not in self.context.kinds.local:
+                raise _DependsError
+            inside, seen = own_reads(self.context, self.loop, name)
+            if not inside or "." in name or (name in self.sharing.captured() and not self.context.is_module):
+                raise _DependsError
+            if not seen or self.context.is_module:
+                if name in self.numbers or _is_bound_surely(self.loop, name):
+                    last.append(name)
+                    continue
+                raise _DependsError
+            private.append(name)
+        counted = {name for name, number in self.numbers.items() if number.start is not None}
+        return [one for one in private if one not in counted], last
+
+    def _values_outside(self, name: str) -> list[ast.expr | None]:
+        nodes = [n for n in own_nodes(self.body) if not is_inside(n, self.loop)]
+        values = list(bound_values(nodes, name))
+        return [*values, None] if name in self.sharing.parameters else values
+
+    def _is_new(self, name: str, depth: int) -> bool:
+        """True if an iteration binds a name to new values alone."""
+        values = list(bound_values([self.loop, *self.nodes], name))
+        return all(v is not None and self._is_new_value(v, depth) for v in values)
+
+    def _is_new_value(self, value: ast.expr, depth: int) -> bool:
+        """True for a new value, and a number that is an element of an array whose dimensions are told."""
+        is_element = isinstance(value, ast.Subscript)
+        if freshness(self.scope, value) >= depth or (is_whole(self.context.kind(value)) and not is_element):
+            return True
+        names = (n for n in ast.walk(value) if isinstance(n, ast.Name))
+        kinds = [self.context.kind(n) for n in names]
+        told = (isinstance(k, Array) and not k.assumed and not k.guessed for k in kinds)
+        is_number = isinstance(self.context.kind(value), Number)
+        return is_number and all(t or is_whole(k) for t, k in zip(told, kinds, strict=True))
+
+    def _views(self) -> Iterator[tuple[str, ast.Subscript]]:
+        """Names that an iteration binds once, to a part of an array."""
+        for name in self.own:
+            values = list(bound_values([self.loop, *self.nodes], name))
+            if len(values) == 1 and isinstance(values[0], ast.Subscript):
+                yield name, values[0]
+
+    # --- Elements ---
+
+    def _elements(self) -> list[_Element]:
+        """The elements of arrays from outside that an iteration stores to: all that it uses of these arrays
+        is under its own number."""
+        found: dict[str, _Element] = {}
+        for node in self.nodes:
+            match node:
+                case ast.Subscript(ctx=ast.Store()):
+                    is_update = any(isinstance(n, ast.AugAssign) and n.target is node for n in self.nodes)
+                    self._note(found, node, is_update)
+                case ast.AugAssign(target=ast.Name(id=name)) if name in self.own:
+                    if not self._is_sum(name) and not self._is_new(name, 1):
+                        raise _DependsError
+                case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Del()):
+                    raise _DependsError
+                case ast.Call() if name := _grown(node):
+                    if name not in self.own or not self._is_new(name, 1):
+                        raise _DependsError
+                case _:
+                    pass
+        for element in found.values():
+            self._check_uses(element)
+        return list(found.values())
+
+    def _is_sum(self, name: str) -> bool:
+        return any(one == name for one, _ in self._sums())
+
+    def _note(self, found: dict[str, _Element], node: ast.Subscript, is_update: bool) -> None:
+        base, parts = self._resolved(node)
+        path = _path(base)
+        if not path or path.rpartition(".")[2] in _VIEWS:
+            raise _DependsError
+        if path.split(".")[0] in self.own:
+            if path not in self.own or not self._is_new(path, 1 if len(parts) == 1 and not is_update else 2):
+                raise _DependsError
+            return
+        deep = is_update or len(parts) > 1
+        element = self._element(path, parts, deep)
+        if element is None:
+            raise _DependsError
+        other = found.get(path)
+        if other is not None and not other.is_beside(element):
+            raise _DependsError
+        found[path] = element if other is None or deep else other
+
+    def _resolved(self, node: ast.Subscript) -> tuple[ast.expr, list[ast.expr]]:
+        """The array behind a chain of subscripts and of names that stand for parts of arrays, and its
+        subscripts, the first first."""
+        parts: list[ast.expr] = []
+        base: ast.expr = node
+        for _ in range(8):
+            if isinstance(base, ast.Subscript):
+                parts.insert(0, base.slice)
+                base = base.value
+            elif isinstance(base, ast.Name) and base.id in self.views:
+                base = self.views[base.id]
+            else:
+                break
+        return base, parts
+
+    def _element(self, path: str, parts: list[ast.expr], deep: bool) -> _Element | None:
+        """The element under the iteration's own number that the subscripts of a chain choose; `None` where
+        none of them is such a number."""
+        dimension = 0
+        for link, part in enumerate(parts):
+            for one in part.elts if isinstance(part, ast.Tuple) else [part]:
+                name = self._number_in(one)
+                if name:
+                    return _Element(path, dimension, name, ast.unparse(one), deep or link > 0)
+                is_row = isinstance(one, ast.Slice) and not link
+                if not is_row and not isinstance(self.context.kind(one), Number):
+                    return None
+                dimension += 1
+            if any(isinstance(one, ast.Slice) for one in ast.walk(part)):
+                return None
+        return None
+
+    def _number_in(self, subscript: ast.expr) -> str:
+        """The name of the number that a subscript is, or is at a distance from that the loop does not change;
+        empty for others, and where it may be negative."""
+        match subscript:
+            case ast.Name(id=name) if name in self.numbers:
+                return name
+            case (
+                ast.BinOp(left=ast.Name(id=name), op=ast.Add(), right=by)
+                | ast.BinOp(left=by, op=ast.Add(), right=ast.Name(id=name))
+            ) if name in self.numbers and _is_natural(by):
+                return name
+            case ast.BinOp(left=ast.Name(id=name), op=ast.Sub(), right=by) if name in self.numbers:
+                start = self.numbers[name].start
+                if start is None or not {_root(by)}.isdisjoint(self.own):
+                    return ""
+                if _is_natural(start) and _is_natural(by):
+                    return name if ast.literal_eval(by) <= ast.literal_eval(start) else ""
+                return name if ast.unparse(start) == ast.unparse(by) else ""
+            case _:
+                return ""
+
+    def _check_uses(self, element: _Element) -> None:
+        """Raise an error unless all uses of an array are under the iteration's number."""
+        number, path = self.numbers[element.number], element.path
+        if number.assumed is not None:
+            self.assumed[number.assumed] = None
+            if number.assumed.kind == "distinct-values" and not self._holds_numbers(path, True):
+                raise _DependsError
+        if not self._holds_numbers(path, element.deep):
+            kind = self.context.kinds.of_name(path)
+            if kind not in (None, UNKNOWN) and not (isinstance(kind, Array) and not kind.lists):
+                raise _DependsError
+            parts = [n.slice for n in self.nodes if isinstance(n, ast.Subscript) and _path(n.value) == path]
+            is_array = any(isinstance(one, ast.Tuple) for one in parts)
+            what = "a NumPy array" if is_array else "an array or a list"
+            what = "a NumPy array of numbers" if element.deep else what
+            sentence = f"`{spelled(path)}` is {what}"
+            self.assumed[Assumption("other", (spelled(path),), sentence)] = None
+        around = parents(self.nodes)
+        for node in self.nodes:
+            if not isinstance(node, ast.Name | ast.Attribute) or _path(node) != path:
+                continue
+            match around.get(id(node)):
+                case ast.Subscript(value=of) if of is node:
+                    other = self._element(path, list(_chain(node, around)), False)
+                    if other is None or not other.is_beside(element):
+                        raise _DependsError
+                case ast.Attribute(attr=name) if name in OF_WHOLE:
+                    pass
+                case ast.Call(func=ast.Name(id="len")):
+                    pass
+                case _:
+                    raise _DependsError
+        if not _is_counted(self.scope, self.loop.iter) and any(
+            _path(n) == path for n in ast.walk(self.loop.iter) if isinstance(n, ast.Name | ast.Attribute)
+        ):
+            raise _DependsError
+
+    def _holds_numbers(self, path: str, deep: bool) -> bool:
+        """True if a store to an element leaves the others as they are: in an array, and in a list where it
+        replaces the element."""
+        kind = self.context.kinds.of_name(path)
+        if isinstance(kind, Array) and not kind.lists and not kind.assumed:
+            return True
+        if kind == Other("a list") and not deep:
+            return True
+        values = self._values_outside(path)
+        if not values:
+            return False
+        is_list = isinstance(kind, Other) and "list" in kind.what
+        return all(v is not None and (self._is_array(v) or (is_list and not deep)) for v in values)
+
+    # --- Calls ---
+
+    def _check_calls(self, elements: Sequence[_Element]) -> None:
+        """Raise an error where a call may change something, or may read elements of other iterations."""
+        stored = {one.path for one in elements} | {f".{one.path.rpartition('.')[2]}" for one in elements}
+        pure: dict[str, None] = {}
+        iterable = [] if _is_counted(self.scope, self.loop.iter) else list(ast.walk(self.loop.iter))
+        for call in [n for n in (*self.nodes, *iterable) if isinstance(n, ast.Call)]:
+            if is_assertion(call) or _grown(call):
+                continue
+            effect = effect_of_call(self.scope, call)
+            declared = self.scope.callee(call)
+            if effect == "acts" or isinstance(declared, ClassOf):
+                raise _DependsError
+            if effect == "unknown":
+                pure[spelled(self.context.text(call.func))] = None
+            elif isinstance(declared, Callable):
+                if not (stored | self.own).isdisjoint(declared.outer):
+                    raise _DependsError
+                self.followed.append((call, declared))
+            self._check_arguments(call, elements, declared is None and not reads(self.scope, call))
+        if len(pure) > MOST_PURE_CALLS:
+            raise _DependsError
+        if pure:
+            names = " and ".join(f"`{name}`" for name in pure)
+            verb = "computes its result from its" if len(pure) == 1 else "compute their results from their"
+            sentence = f"{names} {verb} arguments alone"
+            self.assumed[Assumption("pure-call", tuple(pure), sentence)] = None
+
+    def _check_arguments(self, call: ast.Call, elements: Sequence[_Element], is_unknown: bool) -> None:
+        """Raise an error where a call is given the object that has an array whose elements are stored."""
+        owners = {one.path.split(".")[0] for one in elements if "." in one.path}
+        given = (*call.args, *(one.value for one in call.keywords))
+        if any(isinstance(one, ast.Name) and one.id in owners for one in given):
+            raise _DependsError
+        function = call.func
+        of = function.value if isinstance(function, ast.Attribute) else None
+        bare = isinstance(of, ast.Name) and of.id in owners
+        if is_unknown and bare and not isinstance(self.scope.kinds.get(getattr(of, "id", "")), Instance):
+            raise _DependsError
+
+    # --- Overlaps ---
+
+    def _check_overlaps(self, elements: Sequence[_Element], sums: frozenset[str]) -> None:
+        """Assume that arrays whose elements are stored overlap no others; raise an error where that is too
+        much to assume."""
+        stored = [one.path for one in elements]
+        others = self._arrays_read(sums)
+        if not all(map(self.sharing.is_unshared, stored)):
+            others += [path for each in self.followed for path in self._arrays_reached(*each)]
+        pairs: dict[tuple[str, str], None] = {}
+        for number, path in enumerate(stored):
+            if self.sharing.is_unshared(path):
+                continue
+            apart = [one for one in stored[number + 1 :] if not self.sharing.is_unshared(one)]
+            apart += [one for one in others if one not in stored and not self.sharing.is_unshared(one)]
+            pairs |= {(min(path, one), max(path, one)): None for one in apart}
+        if len(pairs) > _MOST_OVERLAPS:
+            raise _DependsError
+        for one, other in pairs:
+            roots = one.split(".")[0], other.split(".")[0]
+            origins = [self.sharing.origins(root) for root in roots]
+            apart = roots[0] == roots[1] or origins[0].isdisjoint(origins[1])
+            reasons = [self.context.unfollowed.get(each, "") for each in (one, other)]
+            if not apart or any(reason.startswith("may be ") for reason in reasons):
+                raise _DependsError
+            names = spelled(one), spelled(other)
+            sentence = f"`{names[0]}` and `{names[1]}` do not overlap"
+            self.assumed[Assumption("no-overlap", names, sentence)] = None
+
+    def _arrays_read(self, sums: frozenset[str]) -> list[str]:
+        """The paths from outside that an iteration reads, and that may lead to arrays."""
+        iterable = [] if _is_counted(self.scope, self.loop.iter) else list(ast.walk(self.loop.iter))
+        nodes = [*self.nodes, *iterable]
+        around = parents(nodes)
+        in_calls = {id(n) for call in nodes if isinstance(call, ast.Call) for n in ast.walk(call)}
+        found: dict[str, None] = {}
+        for node in nodes:
+            if not isinstance(node, ast.Name | ast.Attribute) or self.scope.path(node):
+                continue
+            parent = around.get(id(node))
+            is_called = _is_function(node, parent)
+            of_method = isinstance(parent, ast.Attribute) and _is_function(parent, around.get(id(parent)))
+            is_part = isinstance(parent, ast.Attribute) and not of_method and parent.attr not in _VIEWS
+            last = node.attr if isinstance(node, ast.Attribute) else ""
+            path = _path(node)
+            if not path or is_called or is_part or last in OF_WHOLE | _VIEWS:
+                continue
+            is_own = path.split(".")[0] in self.own or path in sums
+            kind = self.context.kind(node)
+            is_number = isinstance(kind, Number) and not (self._is_told_by_use(path) and id(node) in in_calls)
+            if not is_own and not is_number and not isinstance(kind, Instance) and kind != Other("a string"):
+                found[path] = None
+        return list(found)
+
+    def _is_told_by_use(self, name: str) -> bool:
+        """True for a parameter whose real value is taken for a number by its use alone."""
+        kind, given = self.context.kinds.of_name(name), self.sharing.parameters.get(name)
+        real = isinstance(kind, Number) and isinstance(kind.type, Floating)
+        return real and given is not None and given.annotation is None
+
+    def _arrays_reached(self, call: ast.Call, declared: Callable) -> Iterator[str]:
+        """The paths of variables and attributes that a function of the file reads, and that may be arrays;
+        raises an error where it cannot be told of which object."""
+        function = call.func
+        of = _path(function.value) if isinstance(function, ast.Attribute) else ""
+        kind = self.scope.kinds.get(of)
+        owner = self.scope.declarations.get(kind.name) if isinstance(kind, Instance) else None
+        fields = dict(owner.fields) if isinstance(owner, ClassOf) else {}
+        for name in declared.outer:
+            attribute = name.removeprefix(".")
+            known = self.scope.declarations.get(name)
+            if name == attribute:
+                is_number = isinstance(known, Value) and isinstance(known.kind, Number)
+                yield from () if is_number else (name,)
+            elif attribute not in fields:
+                raise _DependsError
+            elif not isinstance(fields[attribute], Number):
+                yield f"{of}.{attribute}"
+
+
+# --------------------------------------------------------------------------------------------------
+# Statements and expressions.
+# --------------------------------------------------------------------------------------------------
+
+
+def _is_simple(context: Context, node: ast.AST, loop: ast.For) -> bool:
+    """True for an expression, and a statement that goes on and changes nothing but what its targets say."""
+    match node:
+        case ast.Assign(targets=targets):
+            return all(only_names(one) or isinstance(one, ast.Subscript) for one in targets)
+        case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
+            return isinstance(target, ast.Name | ast.Subscript)
+        case ast.For(target=target, orelse=otherwise):
+            return only_names(target) and not otherwise
+        case ast.While(orelse=otherwise):
+            return not otherwise
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(), attr=name))) if name in GROWING:
+            return True
+        case ast.Expr(value=value):
+            return isinstance(value, ast.Constant) or is_assertion(value)
+        case ast.With(items=items):
+            calls = (one.context_expr for one in items)
+            return all(isinstance(c, ast.Call) and context.path(c.func) == "numpy.errstate" for c in calls)
+        case ast.Break():
+            inner = [n for n in own_nodes(loop.body) if isinstance(n, ast.For | ast.While)]
+            return any(node is n for one in inner for n in own_nodes(one.body))
+        case ast.stmt():
+            return isinstance(node, ast.Pass | ast.Continue | ast.If | ast.Assert)
+        case ast.Await() | ast.Yield() | ast.YieldFrom() | ast.NamedExpr() | ast.Lambda():
+            return False
+        case _:
+            return True
+
+
+def _numbers(context: Context, target: ast.expr, iterable: ast.expr) -> Iterator[tuple[str, _Number]]:
+    """Names of a target that are another whole number, from 0 on, in each iteration."""
+    path = context.path(iterable.func) if isinstance(iterable, ast.Call) else ""
+    match target, iterable:
+        case ast.Name(id=name), ast.Call(args=arguments, keywords=[]) if path in RANGES:
+            yield from _of_range(name, arguments, [context.kind(one) for one in arguments])
+        case ast.Name(), ast.Call(args=[ast.Call() as inner]) if path == "reversed":
+            if context.path(inner.func) in RANGES:
+                yield from _numbers(context, target, inner)
+        case (
+            ast.Tuple(elts=[ast.Name(id=name), inner]),
+            ast.Call(args=[given, *first], keywords=by_name),
+        ) if path == "enumerate":
+            yield from _counted_from(name, [*first, *(one.value for one in by_name)])
+            yield from _numbers(context, inner, given)
+        case ast.Tuple(elts=parts), ast.Call(args=each) if path == "zip" and len(parts) == len(each):
+            for part, one in zip(parts, each, strict=True):
+                yield from _numbers(context, part, one)
+        case ast.Name(id=name), ast.Name() | ast.Attribute() if _path(iterable):
+            text = spelled(_path(iterable))
+            sentence = f"`{text}` has no repeated value, and no negative one"
+            yield name, _Number(Assumption("distinct-values", (text,), sentence))
+        case _:
+            return
+
+
+def _counted_from(name: str, starts: Sequence[ast.expr]) -> Iterator[tuple[str, _Number]]:
+    """A number that counts up from a start, which may be left out."""
+    match starts:
+        case []:
+            yield name, _Number(start=ast.Constant(0))
+        case [first] if _is_natural(first):
+            yield name, _Number(start=first)
+        case [ast.Name() | ast.Attribute() as first]:
+            text = spelled(ast.unparse(first))
+            yield name, _Number(Assumption("in-bounds", (text,), f"`{text}` is not negative"), first)
+        case _:
+            return
+
+
+def _of_range(
+    name: str, arguments: list[ast.expr], kinds: list[Kind | None]
+) -> Iterator[tuple[str, _Number]]:
+    if not all(kind in (None, UNKNOWN) or is_whole(kind) for kind in kinds):
+        return
+    match arguments:
+        case [_]:
+            yield name, _Number(start=ast.Constant(0))
+        case [first, _] | [first, _, ast.Constant(value=1)]:
+            yield from _counted_from(name, [first])
+        case [first, _, ast.Constant(value=int())] if _is_natural(first):
+            yield name, _Number(start=first)
+        case [_, ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1)), ast.UnaryOp(op=ast.USub())]:
+            yield name, _Number(start=ast.Constant(0))
+        case [_, ast.Constant() as last, ast.UnaryOp(op=ast.USub())] if _is_natural(last):
+            yield name, _Number(start=last)
+        case _:
+            return
+
+
+def _is_natural(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value >= 0
+
+
+def _root(node: ast.expr) -> str:
+    return (_path(node) or ast.unparse(node)).split(".")[0]
+
+
+def _chain(node: ast.AST, around: dict[int, ast.AST]) -> Iterator[ast.expr]:
+    """The subscripts that follow one another behind an array."""
+    while isinstance(parent := around.get(id(node)), ast.Subscript) and parent.value is node:
+        yield parent.slice
+        node = parent
+
+
+def _is_counted(scope: Scope, iterable: ast.expr) -> bool:
+    """True for a range, whose bounds are evaluated before the loop."""
+    return isinstance(iterable, ast.Call) and scope.path(iterable.func) in RANGES
+
+
+def _updates(node: ast.AST, name: str) -> bool:
+    """True for `name += …`, and `name = name + …`."""
+    match node:
+        case ast.AugAssign(target=ast.Name(id=own), op=operator):
+            return own == name and type(operator) in _SUMS
+        case ast.Assign(targets=[ast.Name(id=own)], value=ast.BinOp(left=ast.Name(id=left))):
+            return own == name and left == name
+        case _:
+            return False
+
+
+def _sum_of(update: ast.AST) -> str | None:
+    match update:
+        case ast.AugAssign(op=operator) | ast.Assign(value=ast.BinOp(op=operator)):
+            return _SUMS.get(type(operator))
+        case _:
+            return None
+
+
+def _grown(call: ast.Call) -> str:
+    """The name of the list that a call adds to, or takes from; empty for other calls."""
+    match call.func:
+        case ast.Attribute(value=ast.Name(id=name), attr=method) if method in GROWING:
+            return name
+        case _:
+            return ""
+
+
+def _is_function(node: ast.AST, parent: ast.AST | None) -> bool:
+    return isinstance(parent, ast.Call) and parent.func is node
+
+
+def _path(node: ast.AST) -> str:
+    """The name of a variable, or the dotted one of an attribute."""
+    if isinstance(node, ast.Name):
+        return node.id
+    return dotted(node) if isinstance(node, ast.Attribute) else ""
+
+
+def _is_bound_surely(loop: ast.For, name: str) -> bool:
+    """True if each iteration binds a name: by the loop's target, or by a statement of its own body."""
+    targets = [loop.target]
+    for one in loop.body:
+        if any(isinstance(n, ast.Continue) for n in ast.walk(one)):
+            break
+        targets += one.targets if isinstance(one, ast.Assign) else []
+    return any(one.id == name for one in bindings_in(targets))

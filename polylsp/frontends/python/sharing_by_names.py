@@ -1,0 +1,161 @@
+"""Names of a function that may lead to one array, for values of any kind.
+
+`array_aliases.py` knows more of arrays whose dimensions are told; here a name is followed by its bindings
+and uses alone, up to one loop.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from polylsp.frontends.python.kinds import COMPLEX, DOUBLE, Kind, Number
+from polylsp.frontends.python.lowering_scope import Context
+from polylsp.frontends.python.names import Value
+from polylsp.frontends.python.purity import Scope, bound_values, freshness, reads
+from polylsp.frontends.python.reading_loops import bindings_in
+from polylsp.frontends.python.usage import own_nodes
+
+OF_WHOLE = frozenset(("shape", "size", "ndim", "dtype"))
+"""Attributes of an array that no store to its elements changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """Arrays of the names in a function's body, as a loop of it finds them."""
+
+    context: Context
+    body: Sequence[ast.stmt]
+    loop: ast.For
+    scope: Scope
+
+    @property
+    def parameters(self) -> dict[str, ast.arg]:
+        """The parameters of the function, by their names."""
+        found = self.context.parsed.tree.body
+        given = (
+            found[0].args if found and isinstance(found[0], ast.FunctionDef | ast.AsyncFunctionDef) else None
+        )
+        nodes = ast.iter_child_nodes(given) if given is not None and not self.context.is_module else ()
+        return {one.arg: one for one in nodes if isinstance(one, ast.arg)}
+
+    def is_unshared(self, path: str) -> bool:
+        """True if a function makes the arrays of a name itself, and gives them no other name."""
+        declared = self.context.kinds.declarations.get(path)
+        if self.context.is_module and not (isinstance(declared, Value) and not declared.kept):
+            return False
+        if "." in path or (path in self.captured() and not self.context.is_module):
+            return False
+        nodes = list(own_nodes(self.body))
+        values = list(bound_values(nodes, path))
+        if path in self.parameters or not values:
+            return False
+        if any(v is None or freshness(self.scope, v) == 0 for v in values):
+            return False
+        if not any(isinstance(n, ast.For | ast.While) and is_inside(self.loop, n) for n in nodes):
+            # A name that it gets behind the loop is none in it.
+            start = next(k for k, n in enumerate(nodes) if n is self.loop)
+            behind = (k for k, n in enumerate(nodes) if k > start and isinstance(n, ast.stmt))
+            nodes = nodes[: next((k for k in behind if not is_inside(nodes[k], self.loop)), len(nodes))]
+        around = parents(nodes)
+        nodes = self._since_made(path, around) or nodes
+        uses = (n for n in nodes if isinstance(n, ast.Name) and n.id == path and isinstance(n.ctx, ast.Load))
+        return not any(_is_shared(self.scope, one, around) for one in uses)
+
+    def _since_made(self, path: str, around: dict[int, ast.AST]) -> list[ast.AST]:
+        """The code from a statement that binds a name to a new value up to the loop behind it in the same
+        block; empty where there is none."""
+        parent = around.get(id(self.loop))
+        blocks = [getattr(parent, each, []) for each in ("body", "orelse")] if parent is not None else []
+        for block in blocks:
+            if self.loop in block:
+                before = block[: block.index(self.loop)]
+                made = [k for k, one in enumerate(before) if [*bound_values([one], path)]]
+                if made and isinstance(before[made[-1]], ast.Assign):
+                    return [n for one in (*before[made[-1] + 1 :], self.loop) for n in ast.walk(one)]
+        return []
+
+    def origins(self, path: str) -> set[str]:
+        """The names whose arrays a name may share, by the bindings of the function."""
+        found, pending = set[str](), [path]
+        nodes = list(own_nodes(self.body))
+        while pending:
+            name = pending.pop()
+            if name in found:
+                continue
+            found.add(name)
+            values = (
+                node.value if isinstance(node, ast.Assign) else node.iter
+                for node in nodes
+                if isinstance(node, ast.Assign | ast.For) and any(one.id == name for one in _targets(node))
+            )
+            for value in values:
+                if freshness(self.scope, value) == 0:
+                    names = _sharing(self.scope, value)
+                    pending += [n.id for n in names if not is_whole(self.context.kind(n))]
+        return found
+
+    def captured(self) -> frozenset[str]:
+        """The names of the function that functions inside of it use."""
+        found = set[str]()
+        for one in own_nodes(self.body):
+            if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+                nodes = list(ast.walk(one))
+                outer = {name for n in nodes if isinstance(n, ast.Nonlocal) for name in n.names}
+                own = {n.arg for n in nodes if isinstance(n, ast.arg)}
+                own |= {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+                found |= {n.id for n in nodes if isinstance(n, ast.Name)} - (own - outer)
+        return frozenset(found)
+
+
+def _targets(node: ast.Assign | ast.For) -> Iterator[ast.Name]:
+    return bindings_in(node.targets if isinstance(node, ast.Assign) else [node.target])
+
+
+def _sharing(scope: Scope, value: ast.expr) -> Iterator[ast.Name]:
+    """The names in a value whose arrays it shares, for all that a reader sees: what code that is not known
+    gives may be anything."""
+    calls = [n for n in ast.walk(value) if isinstance(n, ast.Call)]
+    left_out = {id(n.func) for n in calls if isinstance(n.func, ast.Name)}
+    left_out |= {id(n) for call in calls if not reads(scope, call) for n in ast.walk(call)}
+    names = (n for n in ast.walk(value) if isinstance(n, ast.Name) and id(n) not in left_out)
+    return (n for n in names if not scope.path(n))
+
+
+def _is_shared(scope: Scope, node: ast.AST, around: dict[int, ast.AST]) -> bool:
+    """True if a use of an array may give it, or a part of it, another name."""
+    while (parent := around.get(id(node))) is not None:
+        match parent:
+            case ast.Subscript(value=of) if of is node and not isinstance(parent.ctx, ast.Load):
+                return False
+            case ast.Subscript(slice=of) if of is node:
+                return False
+            case ast.Attribute(attr=name) if name in OF_WHOLE:
+                return False
+            case ast.Call() if reads(scope, parent) and freshness(scope, parent):
+                return False
+            case ast.Call() if not reads(scope, parent):
+                return True
+            case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.AugAssign() | ast.Return() | ast.If():
+                return False
+            case ast.stmt() | ast.Yield() | ast.Lambda() | ast.comprehension() | ast.NamedExpr():
+                return not isinstance(parent, ast.Expr | ast.Assert | ast.While)
+            case _:
+                node = parent
+    return False
+
+
+def parents(nodes: Sequence[ast.AST]) -> dict[int, ast.AST]:
+    """The node around each node, by its identity."""
+    return {id(child): node for node in nodes for child in ast.iter_child_nodes(node)}
+
+
+def is_inside(node: ast.AST, loop: ast.AST) -> bool:
+    """True for a node within a loop."""
+    return node is not loop and any(one is node for one in ast.walk(loop))
+
+
+def is_whole(kind: Kind | None) -> bool:
+    """True for a whole number."""
+    return isinstance(kind, Number) and kind.type not in (DOUBLE, COMPLEX)
