@@ -136,7 +136,8 @@ def _is_counted(node: ast.expr, declarations: Declarations) -> bool:
 def _updated_views(nodes: list[ast.AST], declarations: Declarations) -> set[str]:
     """The arrays of which an element gets a name that is then updated in place (`for x in a: x += 1`), or
     that a loop reads while it stores to the array. Were there more dimensions than its subscripts tell, the
-    element would be a view: the array would be written, or the element change."""
+    element would be a view: the array would be written, or the element change. Those that are transposed,
+    too."""
     updated = {n.target.id for n in nodes if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
     parts = [(name, *of) for node in nodes for name, of in bound_parts(node, declarations)]
     bound = [(name, source) for name, source, _ in parts]
@@ -150,9 +151,26 @@ def _updated_views(nodes: list[ast.AST], declarations: Declarations) -> set[str]
         stores = (n for n in inside if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store))
         stored = {plain_name(subscripted(each)[0]) for each in stores}
         found |= {source for name, source, taken in parts if taken and name in named and source in stored}
+    found |= set(_transposed(nodes, declarations))
     for _ in range(3):
         found |= {source for name, source in bound if name in updated | found and source}
     return found
+
+
+def _transposed(nodes: list[ast.AST], declarations: Declarations) -> Iterator[str]:
+    """The arrays of which the axes are exchanged, which leaves those of one dimension as they are."""
+    for node in nodes:
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr="T" | "mT" | "transpose" | "swapaxes"):
+                yield name
+            case ast.Call(func=function, args=[ast.Name(id=name), *_]):
+                if numpy_name(path_of(function, declarations)) in _EXCHANGING:
+                    yield name
+            case _:
+                pass
+
+
+_EXCHANGING = frozenset(("transpose", "matrix_transpose", "swapaxes", "moveaxis", "rollaxis", "rot90"))
 
 
 _BITWISE = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift, ast.Invert)
