@@ -21,7 +21,8 @@ from polylsp.analysis.dependence.verdicts import verdict
 from polylsp.analysis.dependence.witness import dependence, out_of_bounds
 from polylsp.analysis.directives.loop_forms import misfits
 from polylsp.analysis.scop.paths import sets_pointers
-from polylsp.analysis.scop.regions import Nest, again, cut
+from polylsp.analysis.scop.regions import Nest, cut
+from polylsp.analysis.scop.single_loops import again
 from polylsp.analysis.scop.summaries import Calls
 from polylsp.core.processes import Mishap
 from polylsp.ir.directive import DirectiveFacts

@@ -17,7 +17,8 @@ from polylsp.analysis.dependence.privatisation import may_have_copy
 from polylsp.analysis.dependence.scalars import scalars_of
 from polylsp.analysis.dependence.verdicts import verdict
 from polylsp.analysis.dependence.witness import access_point, value_based
-from polylsp.analysis.scop.regions import Nest, again, cut
+from polylsp.analysis.scop.regions import Nest, cut
+from polylsp.analysis.scop.single_loops import again
 from polylsp.analysis.scop.summaries import Calls
 from polylsp.ir.effects import loops_in
 from polylsp.ir.liveness import Live

@@ -114,12 +114,12 @@ def enter_loop(loop: Loop, scope: Scope) -> Entered:
     if counter.variable is not None:
         name = counter.variable.name
         scope.environment[name] = with_index(scope.environment[name], dimension - counter.early)
+    scope.active = scope.active.add_dims(isl.dim_type.set, 1)
     row = row_counter(loop, scope, outside, amounts) if counter.variable is None else None
     if row is not None:
         scope.environment[row[0].name] = row[1]
     head = dict(scope.environment)
     progress = values_taken(counter, dimension)
-    scope.active = scope.active.add_dims(isl.dim_type.set, 1)
     scope.active = scope.where(progress)
     domain, guarded, rounds_done = iterations_of(loop, scope, counter, frame)
     scope.environment = head

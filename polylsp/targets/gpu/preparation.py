@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from polylsp.analysis.scop.regions import Nest, alone
+from polylsp.analysis.scop.regions import Nest
+from polylsp.analysis.scop.single_loops import alone
 from polylsp.core.settings import Settings
 from polylsp.core.text import Span
 from polylsp.emit.c_pragmas import stretch_of

@@ -1,0 +1,102 @@
+"""Model of a single loop: all values that are fixed while it runs are parameters."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import replace
+
+import islpy as isl
+
+from polylsp.analysis.scop.call_effects import with_calls
+from polylsp.analysis.scop.paths import LoopEntry
+from polylsp.analysis.scop.regions import Nest, nest_of
+from polylsp.analysis.scop.summaries import Calls
+from polylsp.analysis.scop.symbolic_value import Poly
+from polylsp.analysis.scop.walk_scope import Scope, leads_away, one_of_several
+from polylsp.analysis.scop.walk_state import ANYWHERE, At, Base, Opaque, Parameters, PointerValue, Value
+from polylsp.ir.effects import effects
+from polylsp.ir.program import Integer, Loop, Variable
+
+
+def again(
+    entry: LoopEntry, parameters: Parameters, calls: Calls, live: frozenset[str], *, bounded: bool = False
+) -> Nest:
+    """The model of one loop alone; `bounded` as in `nest_of`."""
+    names = {f.dimension for f in entry.frames}
+    own = with_calls(effects(entry.loop), calls)
+    variables = {v.name: v for v in own.variables | calls.counters(own.calls)}
+    settled = _settled if entry.trusted else _forgotten
+    environment = {
+        n: settled(n, v, variables.get(n), entry.loop, parameters) for n, v in entry.environment.items()
+    }
+    active = entry.active if entry.trusted else isl.Set.universe(entry.active.get_space())
+    space = active.move_dims(
+        isl.dim_type.param, active.dim(isl.dim_type.param), isl.dim_type.set, 0, len(entry.frames)
+    )
+    for number, frame in enumerate(entry.frames):
+        at = space.dim(isl.dim_type.param) - len(names) + number
+        space = space.set_dim_name(isl.dim_type.param, at, frame.dimension)
+    scope = Scope(parameters, environment, own, space, calls=calls, detail=entry.detail)
+    around = tuple(a for f in entry.frames for a in f.assumptions if a.kind == "no-wrap")
+    last, parameters.epoch = parameters.epoch, entry.epoch
+    inherited = (*entry.inherited, *around)
+    found = nest_of((entry.loop,), scope, live, inherited, bounded=bounded)
+    parameters.epoch = last
+    return found
+
+
+def alone(nest: Nest, ordinal: int, calls: Calls, live: frozenset[str]) -> Nest | None:
+    """The model of one loop of a nest in which each number that it leaves alone is a parameter, whatever was
+    computed before the loop; `None` where the nest has no state before it."""
+    entry = nest.entries.get(ordinal)
+    if entry is None or not entry.trusted:
+        return None
+    own, parameters = effects(entry.loop), deepcopy(nest.parameters)
+    environment = dict(entry.environment)
+    for variable in own.variables:
+        value = environment.get(variable.name)
+        is_own = variable.storage in ("local", "parameter") and not variable.escapes
+        fixed = variable.name not in own.scalars and (is_own or not own.calls)
+        if fixed and isinstance(value, Poly) and value.as_constant is None and len(value.symbols) != 1:
+            key = ("alone", variable.name, ordinal)
+            environment[variable.name] = parameters.computed(key, variable.source_name, variable.type)
+    changed = replace(entry, environment=environment)
+    return again(changed, parameters, calls, live) if environment != entry.environment else None
+
+
+def _settled(name: str, value: Value, variable: Variable | None, loop: Loop, parameters: Parameters) -> Value:
+    """A parameter for an unknown value, which is fixed while the loop runs."""
+    key = ("settled", name, loop.ordinal)
+    if isinstance(value, Opaque) and value.depth == ANYWHERE:
+        return value
+    if isinstance(value, Opaque) and variable is not None:
+        return _unknown(name, variable, loop, parameters)
+    if isinstance(value, PointerValue):
+        source = value.base.variable.source_name
+        steps = tuple(
+            At(parameters.computed((*key, k), source, Integer(64, True), f"{source}_index"))
+            if isinstance(s, At) and isinstance(s.index, Opaque)
+            else s
+            for k, s in enumerate(value.steps)
+        )
+        return replace(value, steps=steps)
+    return value
+
+
+def _unknown(name: str, variable: Variable, loop: Loop, parameters: Parameters) -> Value:
+    """Parameter or pointer for the unknown value of a variable that is fixed while the loop runs."""
+    if isinstance(variable.type, Integer):
+        key, stem = ("settled", name, loop.ordinal), f"{variable.source_name}0"
+        return parameters.computed(key, variable.source_name, variable.type, stem)
+    return PointerValue(Base(f"{name}:{loop.ordinal}", variable), (At(Poly(())),))
+
+
+def _forgotten(
+    name: str, value: Value, variable: Variable | None, loop: Loop, parameters: Parameters
+) -> Value:
+    """A value that may be another one by now; a pointer that was set may still lead to where it led."""
+    if variable is None:
+        return value
+    if leads_away(value, name):
+        return value if isinstance(value, Opaque) else one_of_several(variable.source_name, loop.site)
+    return _unknown(name, variable, loop, parameters)
