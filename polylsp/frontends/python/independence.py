@@ -366,7 +366,8 @@ class _Iteration:
                 continue
             effect = effect_of_call(self.scope, call)
             declared = self.scope.callee(call)
-            if effect == "acts" or isinstance(declared, ClassOf):
+            inside = isinstance(call.func, ast.Name) and call.func.id in self.sharing.functions_inside()
+            if effect == "acts" or isinstance(declared, ClassOf) or inside:
                 raise _DependsError
             if effect == "unknown":
                 pure[spelled(self.context.text(call.func))] = None
@@ -417,8 +418,9 @@ class _Iteration:
             roots = one.split(".")[0], other.split(".")[0]
             origins = [self.sharing.origins(root) for root in roots]
             apart = roots[0] == roots[1] or origins[0].isdisjoint(origins[1])
+            handed = self.sharing.is_handed(one, other) or self.sharing.is_handed(other, one)
             reasons = [self.context.unfollowed.get(each, "") for each in (one, other)]
-            if not apart or any(reason.startswith("may be ") for reason in reasons):
+            if not apart or handed or any(reason.startswith("may be ") for reason in reasons):
                 raise _DependsError
             names = spelled(one), spelled(other)
             sentence = f"`{names[0]}` and `{names[1]}` do not overlap"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from polylsp.frontends.python.kinds import COMPLEX, DOUBLE, Kind, Number
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.names import Value
-from polylsp.frontends.python.purity import Scope, bound_values, freshness, reads
+from polylsp.frontends.python.purity import GROWING, Scope, bound_values, freshness, reads
 from polylsp.frontends.python.reading_loops import bindings_in
 from polylsp.frontends.python.usage import own_nodes
 
@@ -96,6 +96,32 @@ class Sharing:
                     pending += [n.id for n in names if not is_whole(self.context.kind(n))]
         return found
 
+    def is_handed(self, name: str, to: str) -> bool:
+        """True if the function puts an array of a name into an object that another path begins with, by a
+        store (`s.out = a`) or a method (`kept.append(a)`)."""
+        root = to.split(".")[0]
+        for node in own_nodes(self.body):
+            match node:
+                case ast.Assign(targets=targets, value=value):
+                    parts = (one for one in targets if isinstance(one, ast.Attribute | ast.Subscript))
+                    is_to, given = any(_begins(one) == root for one in parts), [value]
+                case ast.Call(func=ast.Attribute(value=of, attr=method), args=given) if method in GROWING:
+                    is_to = _begins(of) == root
+                case _:
+                    continue
+            if (
+                is_to
+                and name.split(".")[0] != root
+                and any(isinstance(n, ast.Name) and n.id == name for n in given)
+            ):
+                return True
+        return False
+
+    def functions_inside(self) -> frozenset[str]:
+        """The names of functions that the function defines."""
+        nodes = own_nodes(self.body)
+        return frozenset(n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
+
     def captured(self) -> frozenset[str]:
         """The names of the function that functions inside of it use."""
         found = set[str]()
@@ -107,6 +133,13 @@ class Sharing:
                 own |= {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
                 found |= {n.id for n in nodes if isinstance(n, ast.Name)} - (own - outer)
         return frozenset(found)
+
+
+def _begins(node: ast.expr) -> str:
+    """The name that a path begins with; empty for other expressions."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _targets(node: ast.Assign | ast.For) -> Iterator[ast.Name]:
