@@ -164,7 +164,7 @@ REFUSED = {
     "a call": ("for (int i = 0; i < n; i++) x[i] = g(y[i]);", "`g`"),
     "a return": ("for (int i = 0; i < n; i++) { x[i] = 1; if (y[i] > 3) return; }", "`return` in line 2"),
     "a counter that is needed": (
-        "int i; for (i = 0; i < n; i += 2) x[i] = 1; y[0] = i;",
+        "int i; for (i = 0; i < n; i += n / 7 + 1) x[i] = 1; y[0] = i;",
         "The value of `i` is needed",
     ),
     "an index on data": ("for (int i = 0; i < n; i++) x[(int)y[i]] = 1;", "`x`"),
@@ -190,6 +190,24 @@ def test_is_left_alone(body: str, reason: str) -> None:
     assert isinstance(answer, Declined) or not reason, answer
     if isinstance(answer, Declined):
         assert reason in answer.reason
+
+
+@pytest.mark.parametrize("name", ["error", "blocks", "new", "this", "min"])
+def test_no_array_has_a_name_that_the_file_of_kernels_gives_another_meaning(name: str) -> None:
+    text = f"void f(int n, double *restrict {name}) {{ for (int i = 0; i < n; i++) {name}[i] *= 2; }}\n"
+    assert asked(text) == Declined(f"`{name}` means something else in C++: rename it.")
+    assert isinstance(asked(text.replace(name, "errors")), Edited)
+
+
+def test_no_table_is_declared_inside_the_loop() -> None:
+    body = "static const double t[2] = {1, 2}; x[i] = t[i % 2];"
+    text = f"void f(int n, double *restrict x) {{ for (int i = 0; i < n; i++) {{ {body} }} }}\n"
+    answer = asked(text)
+    assert isinstance(answer, Declined) and "`t` is static and declared inside" in answer.reason
+    outside = text.replace("static const double t[2] = {1, 2}; ", "").replace(
+        "{ for", "{ static const double t[2] = {1, 2}; for"
+    )
+    assert isinstance(asked(outside), Edited)
 
 
 def test_is_not_done_twice() -> None:

@@ -28,7 +28,7 @@ from polylsp.poly.scop import Scop
 from polylsp.targets.directives.data_regions import Data, Question, Transfer, Update, moved
 from polylsp.targets.directives.host_code import headers, merged, runs
 from polylsp.targets.directives.loop_nesting import Work, largest_of, limited, work_in, work_of
-from polylsp.targets.directives.sharing import Sharing, sharing
+from polylsp.targets.directives.sharing import Sharing, sharing, static_inside
 
 _COMPILED = re.compile(
     r"#[ \t]*pragma[ \t]+(acc[ \t]+routine|omp[ \t]+(begin[ \t]+)?declare[ \t]+target)\b[^\n]*\s*$"
@@ -258,7 +258,7 @@ def kernel_of(subject: Subject, root: LoopFacts, target: Abilities) -> Kernel | 
     reason = _obstacle(subject, root) or left_out(subject, root)
     reason = reason or of_another_family(subject, root.site, target.family)
     reason = reason or no_room(subject, root, "acc" if target.family == "acc" else "omp-device")
-    reason = reason or subject.state_of_thread(root.ordinal)
+    reason = reason or subject.state_of_thread(root.ordinal) or static_inside(subject, root)
     if reason:
         return Declined(reason)
     loops = limited(target.together(subject, root), target.most)

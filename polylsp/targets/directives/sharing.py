@@ -4,7 +4,7 @@ OpenACC have in common."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -110,12 +110,10 @@ def _refused(subject: Subject, loops: tuple[LoopFacts, ...], verdict: Parallel) 
         return Declined(
             f"{counters} is counted along with `{name}`: compute it from `{name}` in each iteration first."
         )
-    inside = _static_inside(subject, root, verdict)
+    named = {*verdict.private, *verdict.lastprivate, *(each.variable for each in verdict.reductions)}
+    inside = static_inside(subject, root, named)
     if inside:
-        return Declined(
-            f"`{inside}` is static and declared inside the loop `{name}`, where no clause can name it: "
-            "declare it before the loop."
-        )
+        return Declined(inside)
     too_large = _too_large(subject, root, (*verdict.private, *verdict.lastprivate))
     if too_large:
         return Declined(too_large)
@@ -128,14 +126,18 @@ def _refused(subject: Subject, loops: tuple[LoopFacts, ...], verdict: Parallel) 
     return None
 
 
-def _static_inside(subject: Subject, root: LoopFacts, verdict: Parallel) -> str:
-    """A static variable that a clause would have to name and the loop declares; empty if there is none."""
-    named = {*verdict.private, *verdict.lastprivate, *(each.variable for each in verdict.reductions)}
+def static_inside(subject: Subject, root: LoopFacts, names: Collection[str] | None = None) -> str:
+    """Reason why no code outside of a loop can name a static variable (one of `names`, if given) that the
+    loop uses: the loop declares it; empty if it declares none."""
     static = {v.source_name for v in effects(subject.loop(root.ordinal)).variables if v.storage == "static"}
     span = subject.span(root.site)
-    text = COMMENTS.sub(blanked, subject.text[span.start : span.end])
-    declared = (name for name in sorted(named & static) if re.search(rf"\bstatic\b[^;]*?\b{name}\b", text))
-    return next(declared, "")
+    text = COMMENTS.sub(blanked, subject.text[span.start : span.end]) if static else ""
+    named = sorted(static if names is None else static.intersection(names))
+    found = next((name for name in named if re.search(rf"\bstatic\b[^;]*?\b{name}\b", text)), "")
+    return found and (
+        f"`{found}` is static and declared inside the loop `{root.iterator or root.kind}`, where no clause "
+        "can name it: declare it before the loop."
+    )
 
 
 def _too_large(subject: Subject, root: LoopFacts, names: Iterable[str]) -> str:

@@ -18,6 +18,7 @@ from polylsp.ir.program import Variable
 from polylsp.model.action import Answer, Created, Declined, Edited, Replacement
 from polylsp.model.facts import is_governed
 from polylsp.targets.directives.device_loops import is_compiled
+from polylsp.targets.directives.sharing import static_inside
 from polylsp.targets.gpu.cuda_expressions import Unwritable
 from polylsp.targets.gpu.host_function import call, host_lines, prototypes
 from polylsp.targets.gpu.host_parameters import Host
@@ -114,7 +115,9 @@ def with_scalars(host: Host) -> Host:
     for each in scalars:
         if unclear.count(each.source_name) != 1:
             raise Unwritable(f"More than one variable is called `{each.source_name}` here: rename one.")
-        if setting.words.names[each.name] != each.source_name:
+    arrays = {each.variable for each in host.memories.buffers if each.hosted}
+    for each in sorted(scalars | arrays, key=lambda v: v.name):
+        if setting.words.names.get(each.name, each.source_name) != each.source_name:
             raise Unwritable(f"`{each.source_name}` means something else in C++: rename it.")
     limits = tuple(dict.fromkeys(_limits(host, words)))
     return replace(host, scalars=_ordered(host, scalars), limits=limits)
@@ -203,9 +206,10 @@ def _already(region: Region) -> str:
     called = re.search(r"(\w+_cuda\d*)\([^;{}]*\) != 0\) \{$", before)
     if called:
         return f"`{called[1]}` runs this loop on a GPU already."
-    return next(
-        filter(None, map(subject.state_of_thread, (s.ordinal for s in loops_at(region.statements)))), ""
-    )
+    ordinals = [each.ordinal for each in loops_at(region.statements)]
+    reasons = [subject.state_of_thread(each) for each in ordinals]
+    reasons += [static_inside(subject, subject.known(each)) for each in ordinals]
+    return next(filter(None, reasons), "")
 
 
 def _edited(subject: Subject, found: Sequence[Made], reasons: Sequence[str] = ()) -> Edited:
