@@ -171,9 +171,10 @@ def _idioms(loop: Loop) -> Iterator[tuple[str, Idiom]]:
             operator = "max" if found.kind == "largest" else "min"
             advice = f"find the value by a `{operator}` reduction, and its position in a second loop"
             yield from ((v.name, Idiom(reason, advice)) for v in found.variables)
-        inside = (s for block in (choice.then, choice.otherwise) for s in walk(block))
+        inside = [s for block in (choice.then, choice.otherwise) for s in walk(block)]
         changes = (s for s in inside if isinstance(s, Assign) and not s.target.steps)
-        counted |= {s.target.variable.name for s in changes if additive(s) is not None}
+        counters = {v for s in inside if isinstance(s, Loop) for v in effects(s.step).scalars}
+        counted |= {s.target.variable.name for s in changes if additive(s) is not None} - counters
     for write in (s for s in walk(loop.body) if isinstance(s, Assign) and s.target.steps):
         inside = (n for e in subscripts(write.target) for n in subexpressions(e))
         used = (n.place.variable for n in inside if isinstance(n, Read) and not n.place.steps)
