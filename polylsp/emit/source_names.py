@@ -18,9 +18,11 @@ from polylsp.ir.program import (
     AddressOf,
     Array,
     Assign,
+    Block,
     Call,
     Constant,
     Declare,
+    Evaluate,
     Expr,
     Field,
     Floating,
@@ -142,6 +144,9 @@ def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
     held = next((scop.held[each.ordinal] for each in loops if each.ordinal in scop.held), {})
     if subject.language == PYTHON.name:
         held = {}
+    named = [v for v in subject.variables if v.source_name in held.values()]
+    visible = {v.source_name for v in named if _is_visible(subject, v, site)}
+    held = {symbol: name for symbol, name in held.items() if name in visible}
     for name, text in scop.parameters.items():
         if text in members:
             found[name] = text
@@ -165,6 +170,18 @@ def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
     if subject.language == PYTHON.name:
         return Names(found, choice=PYTHON_CHOICE)
     return Names(found, named_constants(subject), literals(subject))
+
+
+def _is_visible(subject: Subject, variable: Variable, site: Site) -> bool:
+    """True if code at a site may name a variable: it is declared before, in a block around the site, or
+    outside of the function's body."""
+    for block in (s for s in walk(subject.function.body) if isinstance(s, Block)):
+        for number, statement in enumerate(block.statements):
+            if isinstance(statement, Declare) and statement.variable == variable:
+                behind = walk(*block.statements[number + 1 :])
+                starts = (s.site for s in behind if isinstance(s, (Loop, Assign, Evaluate)))
+                return any(each.first <= site.first <= each.last for each in starts)
+    return True
 
 
 def _members(subject: Subject, site: Site) -> set[str]:

@@ -82,7 +82,9 @@ EFFECTS = [
     ("a[i] += use(j);", "int use@@1\nuse@@1 = use!(j)\na[i] += (double)use@@1"),
     ("use(use(1));", "int use@@1\nuse@@1 = use!(1)\nuse!(use@@1)"),
     ("(void) use(1);", "use!(1)"),
-    ("(void) 0; i; i + 1; sqrt(2);", ""),
+    ("(void) 0; i; i + 1; fabs(2); (void) -fabs(2);", ""),
+    # These may set `errno`.
+    ("sqrt(2); (void) -sqrt(3);", "sqrt(2)\nsqrt(3)"),
 ]
 
 SEQUENCED = [

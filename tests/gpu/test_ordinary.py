@@ -53,10 +53,10 @@ REFUSED = {
         "void f(int n, bits *s)\n{\n    for (int i = 0; i < n; i++)\n        s[i].a = i;\n}\n",
         "structure",
     ),
-    "a pointer of a structure that the function sets": (
+    "a pointer of a structure that the loop sets": (
         "typedef struct { int n; double *x; } table;\n"
         "void f(table *t, double *y)\n"
-        "{\n    t->x = y;\n    for (int i = 0; i < t->n; i++)\n        t->x[i] = 1;\n}\n",
+        "{\n    for (int i = 0; i < t->n; i++) {\n        t->x = y + i;\n        t->x[i] = 1;\n    }\n}\n",
         "at once",
     ),
     "rows that pointers in structures lead to": (

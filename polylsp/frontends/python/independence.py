@@ -19,7 +19,7 @@ from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.names import Callable, ClassOf, Value
 from polylsp.frontends.python.purity import GROWING, Scope, bound_values, effect_of_call, freshness, reads
 from polylsp.frontends.python.reading_loops import bindings_in, is_assertion, only_names, own_reads, scope_of
-from polylsp.frontends.python.sharing_by_names import OF_WHOLE, Sharing, is_inside, is_whole, parents
+from polylsp.frontends.python.sharing_by_names import OF_WHOLE, Sharing, is_whole, parents
 from polylsp.frontends.python.usage import RANGES, own_nodes
 from polylsp.ir.program import Floating
 from polylsp.ir.verdict import Assumption, Parallel, Reduction
@@ -27,6 +27,8 @@ from polylsp.ir.verdict import Assumption, Parallel, Reduction
 MOST_PURE_CALLS = 2
 """Functions of unknown effect that a verdict may rest on: more of them help no one."""
 _MOST_OVERLAPS = 3
+_MOST_WORK = 16_000
+"""Nodes of a function times its loops, from which on none is decided here: each is compared with all code."""
 _VIEWS = frozenset(("T", "mT", "real", "imag", "flat", "base"))
 _SUMS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "+", ast.Mult: "*"}
 
@@ -34,7 +36,10 @@ _SUMS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "+", ast.Mult: "*
 def independent_loops(context: Context, body: Sequence[ast.stmt]) -> tuple[tuple[int, Parallel], ...]:
     """The loops (ordinals) of a function's body that are independent by their names, each with its verdict;
     it rests on assumptions of the kind `pure-call` where functions of unknown effect are called."""
-    loops = [one for one in own_nodes(body) if isinstance(one, ast.For) and dimensions(one) == 1]
+    nodes = list(own_nodes(body))
+    loops = [one for one in nodes if isinstance(one, ast.For) and dimensions(one) == 1]
+    if len(nodes) * len(loops) > _MOST_WORK:
+        return ()
     found = ((one, _Iteration.of(context, body, one)) for one in loops)
     verdicts = ((one, iteration.verdict()) for one, iteration in found if iteration is not None)
     return tuple((context.ordinals[id(one)], verdict) for one, verdict in verdicts if verdict is not None)
@@ -165,7 +170,7 @@ class _Iteration:
             if name not in self.context.kinds.local:
                 raise _DependsError
             inside, seen = own_reads(self.context, self.loop, name)
-            if not inside or "." in name or (name in self.sharing.captured() and not self.context.is_module):
+            if not inside or "." in name or (name in self.sharing.captured and not self.context.is_module):
                 raise _DependsError
             if not seen or self.context.is_module:
                 if name in self.numbers or _is_bound_surely(self.loop, name):
@@ -177,7 +182,7 @@ class _Iteration:
         return [one for one in private if one not in counted], last
 
     def _values_outside(self, name: str) -> list[ast.expr | None]:
-        nodes = [n for n in own_nodes(self.body) if not is_inside(n, self.loop)]
+        nodes = [n for n in self.sharing.nodes if not self.sharing.is_inside(n)]
         values = list(bound_values(nodes, name))
         return [*values, None] if name in self.sharing.parameters else values
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from polylsp.frontends.python.kinds import COMPLEX, DOUBLE, Kind, Number
 from polylsp.frontends.python.lowering_scope import Context
@@ -21,7 +22,7 @@ OF_WHOLE = frozenset(("shape", "size", "ndim", "dtype"))
 """Attributes of an array that no store to its elements changes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sharing:
     """Arrays of the names in a function's body, as a loop of it finds them."""
 
@@ -29,6 +30,29 @@ class Sharing:
     body: Sequence[ast.stmt]
     loop: ast.For
     scope: Scope
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """The nodes of the function, in source order."""
+        return list(own_nodes(self.body))
+
+    @cached_property
+    def _within(self) -> frozenset[int]:
+        return frozenset(id(one) for one in ast.walk(self.loop)) - {id(self.loop)}
+
+    def is_inside(self, node: ast.AST) -> bool:
+        """True for a node within the loop."""
+        return id(node) in self._within
+
+    def _is_nested(self) -> bool:
+        """True if another loop stands around the loop."""
+        around = parents(self.nodes)
+        node: ast.AST | None = self.loop
+        while node is not None:
+            node = around.get(id(node))
+            if isinstance(node, ast.For | ast.While):
+                return True
+        return False
 
     @property
     def parameters(self) -> dict[str, ast.arg]:
@@ -45,19 +69,19 @@ class Sharing:
         declared = self.context.kinds.declarations.get(path)
         if self.context.is_module and not (isinstance(declared, Value) and not declared.kept):
             return False
-        if "." in path or (path in self.captured() and not self.context.is_module):
+        if "." in path or (path in self.captured and not self.context.is_module):
             return False
-        nodes = list(own_nodes(self.body))
+        nodes = self.nodes
         values = list(bound_values(nodes, path))
         if path in self.parameters or not values:
             return False
         if any(v is None or freshness(self.scope, v) == 0 for v in values):
             return False
-        if not any(isinstance(n, ast.For | ast.While) and is_inside(self.loop, n) for n in nodes):
+        if not self._is_nested():
             # A name that it gets behind the loop is none in it.
             start = next(k for k, n in enumerate(nodes) if n is self.loop)
             behind = (k for k, n in enumerate(nodes) if k > start and isinstance(n, ast.stmt))
-            nodes = nodes[: next((k for k in behind if not is_inside(nodes[k], self.loop)), len(nodes))]
+            nodes = nodes[: next((k for k in behind if not self.is_inside(nodes[k])), len(nodes))]
         around = parents(nodes)
         nodes = self._since_made(path, around) or nodes
         uses = (n for n in nodes if isinstance(n, ast.Name) and n.id == path and isinstance(n.ctx, ast.Load))
@@ -79,7 +103,7 @@ class Sharing:
     def origins(self, path: str) -> set[str]:
         """The names whose arrays a name may share, by the bindings of the function."""
         found, pending = set[str](), [path]
-        nodes = list(own_nodes(self.body))
+        nodes = self.nodes
         while pending:
             name = pending.pop()
             if name in found:
@@ -100,7 +124,7 @@ class Sharing:
         """True if the function puts an array of a name into an object that another path begins with, by a
         store (`s.out = a`) or a method (`kept.append(a)`)."""
         root = to.split(".")[0]
-        for node in own_nodes(self.body):
+        for node in self.nodes:
             match node:
                 case ast.Assign(targets=targets, value=value):
                     parts = (one for one in targets if isinstance(one, ast.Attribute | ast.Subscript))
@@ -119,13 +143,13 @@ class Sharing:
 
     def functions_inside(self) -> frozenset[str]:
         """The names of functions that the function defines."""
-        nodes = own_nodes(self.body)
-        return frozenset(n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
+        return frozenset(n.name for n in self.nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
 
+    @cached_property
     def captured(self) -> frozenset[str]:
         """The names of the function that functions inside of it use."""
         found = set[str]()
-        for one in own_nodes(self.body):
+        for one in self.nodes:
             if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
                 nodes = list(ast.walk(one))
                 outer = {name for n in nodes if isinstance(n, ast.Nonlocal) for name in n.names}
@@ -182,11 +206,6 @@ def _is_shared(scope: Scope, node: ast.AST, around: dict[int, ast.AST]) -> bool:
 def parents(nodes: Sequence[ast.AST]) -> dict[int, ast.AST]:
     """The node around each node, by its identity."""
     return {id(child): node for node in nodes for child in ast.iter_child_nodes(node)}
-
-
-def is_inside(node: ast.AST, loop: ast.AST) -> bool:
-    """True for a node within a loop."""
-    return node is not loop and any(one is node for one in ast.walk(loop))
 
 
 def is_whole(kind: Kind | None) -> bool:
