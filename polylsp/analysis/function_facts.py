@@ -278,9 +278,10 @@ def _decided_by_names(function: Function, loops: list[Loop], known: dict[int, Ve
     by_ordinal, found = {loop.ordinal: loop for loop in loops}, dict(known)
     for ordinal, by_names in function.independent:
         before = known.get(ordinal) or Unknown(_not_reached(by_ordinal[ordinal]))
+        if not isinstance(before, Unknown) or before.would_help:
+            continue
         # Loops over values that are no numbers in arrays stay silent.
-        is_silent = isinstance(before, Unknown) and before.rejection.code == "generic-iterable"
-        if isinstance(before, Unknown) and not before.would_help and not is_silent:
+        if before.rejection.code != "generic-iterable":
             by_purity = any(one.kind == "pure-call" for one in by_names.assumptions)
             found[ordinal] = replace(before, would_help=by_names.assumptions) if by_purity else by_names
     return found

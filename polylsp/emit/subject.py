@@ -25,7 +25,7 @@ _LIBRARY_VARIABLE = re.compile(r"\b(?:errno|perror|signgam)\b")
 
 
 @lru_cache(maxsize=8)
-def _naming_library_variables(text: str) -> tuple[int, ...]:
+def naming_library_variables(text: str) -> tuple[int, ...]:
     """The places in a text that name `errno` or `signgam`, or the function that prints the former: each edit
     of a large file asks for them."""
     return tuple(found.start() for found in _LIBRARY_VARIABLE.finditer(text))
@@ -135,14 +135,14 @@ class Subject:
         """Reason why a loop cannot run on threads or a device because of `errno`, `signgam`, or the
         floating-point environment; empty if it can."""
         environment = floating_point_environment(self.function)
-        if environment or not self._naming_errno:
+        if environment or not self._naming:
             return environment
-        reason = errno_of_runtime(self.function, ordinal, self._naming_errno)
+        reason = errno_of_runtime(self.function, ordinal, self._naming)
         others = tuple(each.function for each in self.companions)
-        return reason or read_by_callers(self.function, self._naming_errno, others)
+        return reason or read_by_callers(self.function, self._naming, others)
 
     @cached_property
-    def _naming_errno(self) -> tuple[Function, ...]:
+    def _naming(self) -> tuple[Function, ...]:
         """The functions of the file that name `errno`, `signgam`, or a function that prints `errno`."""
         end = self.start + self.ends[-1]
         places = [(self.function, self.start, end), *((c.function, c.start, c.end) for c in self.companions)]
@@ -150,7 +150,7 @@ class Subject:
         return tuple(
             f
             for text, (f, first, last) in zip(texts, places, strict=True)
-            if any(first <= at < last for at in _naming_library_variables(text))
+            if any(first <= at < last for at in naming_library_variables(text))
         )
 
     def assigned(self, variable: Variable) -> list[Assign]:

@@ -129,14 +129,16 @@ def placed_in(
     included: tuple[Prepared, ...] = (),
 ) -> Subject:
     """A function among the others of its file, and those of headers (`included`)."""
-    from polylsp.emit.subject import Companion, Pragma, Subject
+    from polylsp.emit.subject import Companion, Pragma, Subject, naming_library_variables
 
     one, calls = task.prepared, calls_in(task)
     nests = models(task.key)
     if nests is None:
         nests = nests_of(one.function, calls, task.wanted)
         keep_models(task.key, nests)
-    beside = ((at, other) for at, other in prepared if other.ends and other is not one)
+    # Others matter for what the function calls, and as its callers that read what it leaves in the library.
+    is_alone = not one.calls and not naming_library_variables(text)
+    beside = ((at, other) for at, other in prepared if not is_alone and other.ends and other is not one)
     others = tuple(
         Companion(other.function, at, at + other.ends[-1], other.starts, other.ends, other.macros)
         for at, other in beside

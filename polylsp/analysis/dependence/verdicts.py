@@ -130,13 +130,16 @@ def _classify(
         return
     name = memory.variable.source_name
     live = scalars.live(memory.variable.name)
-    separate = needs_no_value(conflicts, memory, ordinal) and (
-        not live or last_iteration_writes_all(conflicts, memory, ordinal)
-    )
+
+    def separate() -> bool:
+        return needs_no_value(conflicts, memory, ordinal) and (
+            not live or last_iteration_writes_all(conflicts, memory, ordinal)
+        )
+
+    update = reassociable(conflicts, accesses, ordinal)
     # What is only set needs no clause that combines copies, if the last copy is the result.
-    is_set = separate and all(access.kind == "write" for access in accesses)
-    update = None if is_set else reassociable(conflicts, accesses, ordinal)
-    if update is not None:
+    is_set = update is not None and all(access.kind == "write" for access in accesses) and separate()
+    if update is not None and not is_set:
         called = next((a for a in accesses if isinstance(a.reached, ByCallee)), None)
         if called is not None:
             found.unreachable.append(_added_up_in_callee(called, update))
@@ -144,7 +147,7 @@ def _classify(
         found.reductions.append(Reduction(update, memory.path, memory.dimensions > memory.scoped))
         found.assumed += [assumption for a in accesses for assumption in a.assumed]
         return
-    if separate:
+    if is_set or separate():
         unreachable = _unreachable(conflicts, memory, accesses, ordinal, scalars)
         unreachable = unreachable or (_part_of_copy(memory, accesses[0].site) if live else None)
         if unreachable is not None:

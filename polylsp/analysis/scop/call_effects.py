@@ -164,11 +164,7 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
         scope.assume(assumption)
     for presumed in summary.presumed:
         _presume(call, presumed, summary, scope)
-    arguments = (
-        _as_size(call.arguments[k]) if k in summary.sizes else call.arguments[k] for k in summary.integers
-    )
-    values = tuple(value_of(each, scope) for each in arguments)
-    known = tuple(v if isinstance(v, Poly) else None for v in values)
+    known = tuple(_integers_passed(call, summary, scope))
     found = list(_counters_named(call, summary, scope))
     for access in summary.accesses:
         start = _start(call, access, scope)
@@ -208,6 +204,14 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
         made.extents = declared_extents(path.base, path.steps, scope)
         found.append(made)
     return found
+
+
+def _integers_passed(call: Call, summary: Summary, scope: Scope) -> Iterator[Poly | None]:
+    """Values of the integer arguments of a call, `None` for unknown ones."""
+    for number in summary.integers:
+        argument = call.arguments[number]
+        value = value_of(_as_size(argument) if number in summary.sizes else argument, scope)
+        yield value if isinstance(value, Poly) else None
 
 
 def _as_size(argument: Expr) -> Expr:

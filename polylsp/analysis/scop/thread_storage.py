@@ -136,10 +136,10 @@ def read_by_callers(function: Function, naming: Iterable[Function], others: Sequ
     while more := {name for name, called in calls.items() if not called.isdisjoint(leading)} - leading:
         leading |= more
     named = {each.name: each for each in naming}
-    for caller in naming:
+    for caller in (each for each in named.values() if each.name in leading):
         for variable in ("errno", "signgam"):
             scene = _Scene(named, None, (caller.name,), variable, frozenset(leading))
-            if caller.name in leading and _run(caller.body, _Errno.ASSIGNED, False, scene) is _Errno.SEEN:
+            if _run(caller.body, _Errno.ASSIGNED, False, scene) is _Errno.SEEN:
                 return (
                     f"`{caller.name}` reads `{variable}` after it calls `{function.name}`: what threads "
                     f"leave in it is not what the loop does; test arguments or results instead."

@@ -77,8 +77,8 @@ class _Number:
 @dataclass(slots=True)
 class _Iteration:
     """An iteration of a loop. `numbers` are the names that are another whole number in each one; `own` are
-    the names that it binds, and `views` those among them that stand for a part of an array; `followed` are
-    calls of functions of the file."""
+    the names that it binds, among them `sums`, which it only adds to, and `views`, which stand for a part of
+    an array; `followed` are calls of functions of the file."""
 
     context: Context
     body: Sequence[ast.stmt]
@@ -88,6 +88,7 @@ class _Iteration:
     sharing: Sharing
     numbers: dict[str, _Number]
     own: frozenset[str]
+    sums: frozenset[str] = frozenset()
     views: dict[str, ast.Subscript] = field(default_factory=dict[str, ast.Subscript])
     assumed: dict[Assumption, None] = field(default_factory=dict[Assumption, None])
     followed: list[tuple[ast.Call, Callable]] = field(default_factory=list[tuple[ast.Call, Callable]])
@@ -111,13 +112,14 @@ class _Iteration:
         """The verdict, if no two iterations are joined."""
         try:
             reductions = dict(self._sums())
-            private, last = self._copies(frozenset(reductions))
+            self.sums = frozenset(reductions)
+            private, last = self._copies()
             self.views = dict(self._views())
             elements = self._elements()
             if not elements and not reductions:
                 return None
             self._check_calls(elements)
-            self._check_overlaps(elements, frozenset(reductions))
+            self._check_overlaps(elements)
         except _DependsError:
             return None
         return Parallel(
@@ -162,11 +164,11 @@ class _Iteration:
         is_numpy = isinstance(value, ast.Call) and self.scope.path(value.func).startswith("numpy.")
         return is_numpy and freshness(self.scope, value) == 2
 
-    def _copies(self, sums: frozenset[str]) -> tuple[list[str], list[str]]:
+    def _copies(self) -> tuple[list[str], list[str]]:
         """The names of which each iteration has a copy, and those whose last value is needed."""
         private: list[str] = []
         last: list[str] = []
-        for name in sorted(self.own - sums):
+        for name in sorted(self.own - self.sums):
             if name not in self.context.kinds.local:
                 raise _DependsError
             inside, seen = own_reads(self.context, self.loop, name)
@@ -192,7 +194,7 @@ class _Iteration:
         return all(v is not None and self._is_new_value(v, depth) for v in values)
 
     def _is_new_value(self, value: ast.expr, depth: int) -> bool:
-        """True for a new value, and a number that is an element of an array whose dimensions are told."""
+        """True for a value that is made anew, and for a number out of an array of known dimensions."""
         is_element = isinstance(value, ast.Subscript)
         if freshness(self.scope, value) >= depth or (is_whole(self.context.kind(value)) and not is_element):
             return True
@@ -221,7 +223,7 @@ class _Iteration:
                     is_update = any(isinstance(n, ast.AugAssign) and n.target is node for n in self.nodes)
                     self._note(found, node, is_update)
                 case ast.AugAssign(target=ast.Name(id=name)) if name in self.own:
-                    if not self._is_sum(name) and not self._is_new(name, 1):
+                    if name not in self.sums and not self._is_new(name, 1):
                         raise _DependsError
                 case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Del()):
                     raise _DependsError
@@ -233,9 +235,6 @@ class _Iteration:
         for element in found.values():
             self._check_uses(element)
         return list(found.values())
-
-    def _is_sum(self, name: str) -> bool:
-        return any(one == name for one, _ in self._sums())
 
     def _note(self, found: dict[str, _Element], node: ast.Subscript, is_update: bool) -> None:
         base, parts = self._resolved(node)
@@ -371,7 +370,7 @@ class _Iteration:
                 continue
             effect = effect_of_call(self.scope, call)
             declared = self.scope.callee(call)
-            inside = isinstance(call.func, ast.Name) and call.func.id in self.sharing.functions_inside()
+            inside = isinstance(call.func, ast.Name) and call.func.id in self.sharing.functions_inside
             if effect == "acts" or isinstance(declared, ClassOf) or inside:
                 raise _DependsError
             if effect == "unknown":
@@ -403,19 +402,18 @@ class _Iteration:
 
     # --- Overlaps ---
 
-    def _check_overlaps(self, elements: Sequence[_Element], sums: frozenset[str]) -> None:
+    def _check_overlaps(self, elements: Sequence[_Element]) -> None:
         """Assume that arrays whose elements are stored overlap no others; raise an error where that is too
         much to assume."""
         stored = [one.path for one in elements]
-        others = self._arrays_read(sums)
-        if not all(map(self.sharing.is_unshared, stored)):
-            others += [path for each in self.followed for path in self._arrays_reached(*each)]
+        shared = [one for one in stored if not self.sharing.is_unshared(one)]
+        if not shared:
+            return
+        read = [*self._arrays_read(), *(one for each in self.followed for one in self._arrays_reached(*each))]
+        others = [one for one in read if one not in stored and not self.sharing.is_unshared(one)]
         pairs: dict[tuple[str, str], None] = {}
-        for number, path in enumerate(stored):
-            if self.sharing.is_unshared(path):
-                continue
-            apart = [one for one in stored[number + 1 :] if not self.sharing.is_unshared(one)]
-            apart += [one for one in others if one not in stored and not self.sharing.is_unshared(one)]
+        for number, path in enumerate(shared):
+            apart = (*shared[number + 1 :], *others)
             pairs |= {(min(path, one), max(path, one)): None for one in apart}
         if len(pairs) > _MOST_OVERLAPS:
             raise _DependsError
@@ -431,7 +429,7 @@ class _Iteration:
             sentence = f"`{names[0]}` and `{names[1]}` do not overlap"
             self.assumed[Assumption("no-overlap", names, sentence)] = None
 
-    def _arrays_read(self, sums: frozenset[str]) -> list[str]:
+    def _arrays_read(self) -> list[str]:
         """The paths from outside that an iteration reads, and that may lead to arrays."""
         iterable = [] if _is_counted(self.scope, self.loop.iter) else list(ast.walk(self.loop.iter))
         nodes = [*self.nodes, *iterable]
@@ -449,7 +447,7 @@ class _Iteration:
             path = _path(node)
             if not path or is_called or is_part or last in OF_WHOLE | _VIEWS:
                 continue
-            is_own = path.split(".")[0] in self.own or path in sums
+            is_own = path.split(".")[0] in self.own or path in self.sums
             kind = self.context.kind(node)
             is_number = isinstance(kind, Number) and not (self._is_told_by_use(path) and id(node) in in_calls)
             if not is_own and not is_number and not isinstance(kind, Instance) and kind != Other("a string"):
@@ -463,8 +461,8 @@ class _Iteration:
         return real and given is not None and given.annotation is None
 
     def _arrays_reached(self, call: ast.Call, declared: Callable) -> Iterator[str]:
-        """The paths of variables and attributes that a function of the file reads, and that may be arrays;
-        raises an error where it cannot be told of which object."""
+        """The variables and attributes, as paths, that a function of the file reads and that may be arrays;
+        raises an error where the object of an attribute is not known."""
         function = call.func
         of = _path(function.value) if isinstance(function, ast.Attribute) else ""
         kind = self.scope.kinds.get(of)

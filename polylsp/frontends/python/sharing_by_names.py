@@ -1,4 +1,4 @@
-"""Names of a function that may lead to one array, for values of any kind.
+"""Aliases: names of a function that may stand for one array, for values of any kind.
 
 `array_aliases.py` knows more of arrays whose dimensions are told; here a name is followed by its bindings
 and uses alone, up to one loop.
@@ -44,12 +44,15 @@ class Sharing:
         """True for a node within the loop."""
         return id(node) in self._within
 
+    @cached_property
+    def _around(self) -> dict[int, ast.AST]:
+        return parents(self.nodes)
+
+    @cached_property
     def _is_nested(self) -> bool:
-        """True if another loop stands around the loop."""
-        around = parents(self.nodes)
         node: ast.AST | None = self.loop
         while node is not None:
-            node = around.get(id(node))
+            node = self._around.get(id(node))
             if isinstance(node, ast.For | ast.While):
                 return True
         return False
@@ -77,20 +80,19 @@ class Sharing:
             return False
         if any(v is None or freshness(self.scope, v) == 0 for v in values):
             return False
-        if not self._is_nested():
+        if not self._is_nested:
             # A name that it gets behind the loop is none in it.
             start = next(k for k, n in enumerate(nodes) if n is self.loop)
             behind = (k for k, n in enumerate(nodes) if k > start and isinstance(n, ast.stmt))
             nodes = nodes[: next((k for k in behind if not self.is_inside(nodes[k])), len(nodes))]
-        around = parents(nodes)
-        nodes = self._since_made(path, around) or nodes
+        nodes = self._since_made(path) or nodes
         uses = (n for n in nodes if isinstance(n, ast.Name) and n.id == path and isinstance(n.ctx, ast.Load))
-        return not any(_is_shared(self.scope, one, around) for one in uses)
+        return not any(_is_shared(self.scope, one, self._around) for one in uses)
 
-    def _since_made(self, path: str, around: dict[int, ast.AST]) -> list[ast.AST]:
+    def _since_made(self, path: str) -> list[ast.AST]:
         """The code from a statement that binds a name to a new value up to the loop behind it in the same
         block; empty where there is none."""
-        parent = around.get(id(self.loop))
+        parent = self._around.get(id(self.loop))
         blocks = [getattr(parent, each, []) for each in ("body", "orelse")] if parent is not None else []
         for block in blocks:
             if self.loop in block:
@@ -141,6 +143,7 @@ class Sharing:
                 return True
         return False
 
+    @cached_property
     def functions_inside(self) -> frozenset[str]:
         """The names of functions that the function defines."""
         return frozenset(n.name for n in self.nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
