@@ -67,8 +67,10 @@ def directive_sentence(
             return f"{wording.capital(why)}: the directive counts the iterations before, and runs others."
         case ShortSection(clause=clause, text=text, access=access):
             where = wording.place(source, placed, access)
-            made = f"`{clause}` moves `{text}` alone"
-            return wording.capital(f"{where} goes beyond what is on the device: {made}, make it longer.")
+            is_copy = clause == "reduction"
+            beyond = "the copy of the thread" if is_copy else "what is on the device"
+            made = f"`{clause}` {'copies' if is_copy else 'moves'} `{text}` alone"
+            return wording.capital(f"{where} goes beyond {beyond}: {made}, make it longer.")
         case _:
             assert_never(finding)
 
@@ -271,6 +273,8 @@ def _lacking(source: Source, placed: PlacedFunction, directive: DirectiveFacts, 
             told = f"{where} reads a private copy that has no value"
         case "end":
             told = f"{where} is read after the loop, which set only copies of it"
+        case "result":
+            told = f"{where} is read after the task, which set only a copy of it"
         case "each":
             told = f"every thread of {directive_name(directive)} uses the same variable in {where}"
         case "each-sum":

@@ -231,12 +231,12 @@ class OtherStep:
 class Lacking:
     """A missing clause. `kind` says why it is needed: the iterations share a temporary (`temporary`), a sum
     (`sum`), or a counter that advances with them (`count`); a private copy has no initial value (`start`), or
-    its value is lost after the loop (`end`); all threads of a region run code that writes one temporary
-    (`each`), or adds to one sum (`each-sum`); a device's result is not copied back (`lost`), or the device
-    reads data that were never copied to it (`unset`). `access` is where the variable is written, or where its
-    value is needed."""
+    its value is lost after the loop (`end`) or after a task (`result`); all threads of a region run code that
+    writes one temporary (`each`), or adds to one sum (`each-sum`); a device's result is not copied back
+    (`lost`), or the device reads data that were never copied to it (`unset`). `access` is where the variable
+    is written, or where its value is needed."""
 
-    kind: Literal["temporary", "sum", "count", "start", "end", "each", "each-sum", "lost", "unset"]
+    kind: Literal["temporary", "sum", "count", "start", "end", "result", "each", "each-sum", "lost", "unset"]
     variable: str
     access: AccessPoint
     mend: Mend
@@ -264,7 +264,8 @@ class Miscounted:
 
 @dataclass(frozen=True, slots=True)
 class ShortSection:
-    """A device accesses an element of `variable` that the section `text` of its `clause` leaves out."""
+    """A device, or a thread with a copy (`reduction`), accesses an element of `variable` that the section
+    `text` of its `clause` leaves out."""
 
     variable: str
     clause: str

@@ -108,7 +108,12 @@ def evaluated_calls(statement: Statement) -> Iterator[Call]:
 
 def first_read_after(function: Function, loop: Loop, variable: Variable) -> Read | None:
     """The read of a variable after a loop that surely happens before anything else is done with it."""
-    for statement in always_run(Block(_following(function.body, loop) or ())):
+    return first_read(_following(function.body, loop) or (), variable)
+
+
+def first_read(statements: tuple[Statement, ...], variable: Variable) -> Read | None:
+    """The read of a variable that surely happens before statements do anything else with it."""
+    for statement in always_run(Block(statements)):
         reads = [
             node
             for expression in _evaluated(statement)

@@ -6,7 +6,7 @@ copy back after the loop.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import reduce
 
 import islpy as isl
@@ -197,15 +197,13 @@ _COMPARABLE = {"+": "+", "-": "+", "*": "*", "min": "min", "max": "max"}
 def copy_findings(conflicts: Conflicts, sharing: DataSharing) -> Iterator[tuple[str, Finding]]:
     """Findings about the variables that the construct's clauses privatise, by unique name."""
     construct = sharing.construct
-    private = listed(construct.directive, "private")
-    started, kept = (listed(construct.directive, kind) for kind in ("firstprivate", "lastprivate"))
+    copies = {k: listed(construct.directive, k) for k in ("private", "firstprivate", "lastprivate")}
     for variable in _outer_variables(construct.loop):
-        if variable.source_name in private:
-            found = _without_start(sharing, variable) or _passed_on(conflicts, sharing, variable, "private")
-        elif variable.source_name in kept - started:
-            found = _passed_on(conflicts, sharing, variable, "lastprivate")
-        elif variable.source_name in started - kept:
-            found = _lost_sum(conflicts, sharing, variable)
+        name = variable.source_name
+        clauses = [kind for kind, held in copies.items() if name in held]
+        if clauses:
+            found = _without_start(sharing, variable) if clauses == ["private"] else None
+            found = found or _passed_on(conflicts, sharing, variable, clauses)
         else:
             found = _misused_sum(conflicts, sharing, variable)
         found = found or _without_end(conflicts, sharing, variable) or _not_last(conflicts, sharing, variable)
@@ -305,39 +303,43 @@ def _is_addressed(part: Statement, variable: Variable) -> bool:
 # --- From one iteration to the next --------------------------------------------------------
 
 
-def _passed_on(conflicts: Conflicts, sharing: DataSharing, variable: Variable, clause: str) -> Finding | None:
-    """A variable with a copy per thread, by a `private` or `lastprivate` clause, of which an iteration needs
-    the value that the one before left."""
-    loop = sharing.construct.loop
+def _passed_on(
+    conflicts: Conflicts, sharing: DataSharing, variable: Variable, clauses: Sequence[str]
+) -> Finding | None:
+    """A variable with a copy per thread, by some clauses, of which an iteration needs the value that the one
+    before left, or a sum whose parts are lost after the loop."""
+    loop, starts = sharing.construct.loop, "firstprivate" in clauses
     memory = _memory(conflicts, loop, variable)
     if memory is None:
         return None
+    accesses = conflicts.accesses(memory, loop.ordinal)
     carried = possible(list(conflicts.carried(memory, loop.ordinal)), conflicts.defined())
     flows = list(_value_flows(conflicts, carried, loop.ordinal))
-    if not flows or any(sharing.construct.exclusions(c.sink.site) for c in flows):
+    if any(sharing.construct.exclusions(c.sink.site) for c in flows):
         return None
-    operator = reassociable(conflicts, conflicts.accesses(memory, loop.ordinal), loop.ordinal)
-    if operator is not None and can_be_reduced(memory, sharing):
-        mend = summing(operator, variable, clause)
-        return Lacking("sum", variable.source_name, access_point(flows[0].source), mend)
+    operator = reassociable(conflicts, accesses, loop.ordinal)
+    if operator is not None and len(clauses) == 1 and can_be_reduced(memory, sharing):
+        # Copies that begin with the value are right for a sum that nothing reads.
+        lost = flows if not starts else first_read_after(sharing.function, loop, variable) is not None
+        if not lost or all(a.kind == "write" for a in accesses):
+            return None
+        write = access_point(next(a for a in accesses if a.kind == "write"))
+        return Lacking("sum", variable.source_name, write, summing(operator, variable, clauses[0]))
+    if not flows or (starts and _is_stream(loop, variable)):
+        return None
     shown = witness(conflicts, flows[0], loop.ordinal)
     return None if shown is None else Race(shown, copied=True)
 
 
-def _lost_sum(conflicts: Conflicts, sharing: DataSharing, variable: Variable) -> Finding | None:
-    """A variable with copies that begin with its value, to which the iterations add, and that is read after
-    the loop: each thread has a part of the sum."""
-    loop = sharing.construct.loop
-    memory = _memory(conflicts, loop, variable)
-    if memory is None or first_read_after(sharing.function, loop, variable) is None:
-        return None
-    accesses = conflicts.accesses(memory, loop.ordinal)
-    operator = reassociable(conflicts, accesses, loop.ordinal)
-    if operator is None or not can_be_reduced(memory, sharing) or all(a.kind == "write" for a in accesses):
-        return None
-    write = next(a for a in accesses if a.kind == "write")
-    mend = summing(operator, variable, "firstprivate")
-    return Lacking("sum", variable.source_name, access_point(write), mend)
+def _is_stream(loop: Loop, variable: Variable) -> bool:
+    """True for an integer that is computed from its value before, as the state of a generator of random
+    numbers, of which threads may have one each."""
+    assigned = [s for s in walk(loop) if isinstance(s, Assign) and s.target.variable == variable]
+    return not isinstance(variable.type, Floating) and any(
+        s.operator is not None
+        or any(isinstance(n, Read) and n.place.variable == variable for n in subexpressions(s.value))
+        for s in assigned
+    )
 
 
 def _misused_sum(conflicts: Conflicts, sharing: DataSharing, variable: Variable) -> Finding | None:

@@ -16,7 +16,7 @@ import islpy as isl
 from polylsp.analysis.dependence.conflicts import Conflicts, before
 from polylsp.analysis.dependence.witness import access_point
 from polylsp.analysis.directives.constructs import Directed
-from polylsp.analysis.directives.races import copied_by, happens_always
+from polylsp.analysis.directives.races import DataSharing, copied_by, happens_always
 from polylsp.analysis.scop.regions import Nest
 from polylsp.analysis.scop.symbolic_value import ZERO, AllOf, Compare, NotAffineError, Poly, Symbol, is_affine
 from polylsp.analysis.scop.variable_uses import use_after
@@ -31,6 +31,7 @@ from polylsp.ir.directive import (
     Item,
     Lacking,
     Mend,
+    ReductionClause,
     ShortSection,
     Transfer,
     UnknownClause,
@@ -417,7 +418,7 @@ def _too_short(
     memory = accesses[0].memory
     if memory.strides or (region.resident and _outlives(variable)):
         return None
-    section = section_set(item.text, memory, _values(region), region.nest.parameters)
+    section = section_set(item.text, memory, _values(region.nest, region.loops[0]), region.nest.parameters)
     if section is None:
         return None
     for access in accesses:
@@ -427,6 +428,29 @@ def _too_short(
         if region.always(beyond.params(), access):
             return ShortSection(variable.source_name, clause.kind, item.text, access_point(access))
     return None
+
+
+def short_copies(nest: Nest, conflicts: Conflicts, sharing: DataSharing) -> Iterator[tuple[str, Finding]]:
+    """Elements that a loop surely updates beyond the section of which a reduction clause makes copies, by
+    unique name of the variable."""
+    loop = sharing.construct.loop.ordinal
+    values = _values(nest, loop)
+    clauses = (c for c in sharing.construct.directive.clauses if isinstance(c, ReductionClause))
+    for item in (item for clause in clauses for item in clause.items if item.text != item.name):
+        memories = (m for m in conflicts.written_in(loop) if m.variable.source_name == item.name)
+        for memory in (m for m in memories if not m.strides):
+            section = section_set(item.text, memory, values, nest.parameters)
+            if section is None:
+                continue
+            for access in (a for a in conflicts.accesses(memory, loop) if a.kind == "write"):
+                statement, beyond = conflicts.statement(access), access.relation.subtract_range(section)
+                depth = statement.loops.index(loop)
+                if conflicts.certain(access) and happens_always(
+                    conflicts, beyond.params(), [statement], depth
+                ):
+                    found = ShortSection(item.name, "reduction", item.text, access_point(access))
+                    yield memory.variable.name, found
+                    break
 
 
 def _at_entry(region: DeviceRegion, access: Access, relation: isl.Map) -> isl.Map:
@@ -441,10 +465,10 @@ def _at_entry(region: DeviceRegion, access: Access, relation: isl.Map) -> isl.Ma
     return relation
 
 
-def _values(region: DeviceRegion) -> dict[str, Poly]:
-    """Values of the variables at the beginning of the region, by source name."""
-    environment = region.nest.entries[region.loops[0]].environment
-    variables = {v.name: v.source_name for v in region.nest.effects.variables}
+def _values(nest: Nest, ordinal: int) -> dict[str, Poly]:
+    """Values of the variables when a loop begins, by source name."""
+    environment = nest.entries[ordinal].environment
+    variables = {v.name: v.source_name for v in nest.effects.variables}
     found: dict[str, Poly] = {}
     twice: set[str] = set()
     for name, value in environment.items():

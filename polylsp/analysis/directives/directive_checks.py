@@ -29,7 +29,7 @@ from polylsp.analysis.directives.conditional_races import (
     team_findings,
 )
 from polylsp.analysis.directives.constructs import Directed, construct_of, runs_in_parallel
-from polylsp.analysis.directives.device_regions import data_findings, device_region
+from polylsp.analysis.directives.device_regions import data_findings, device_region, short_copies
 from polylsp.analysis.directives.linear_variables import counting, linear_findings, places_copies
 from polylsp.analysis.directives.loop_forms import miscounted
 from polylsp.analysis.directives.parallel_regions import parallel_region
@@ -44,7 +44,7 @@ from polylsp.analysis.directives.races import (
     races,
     unordered,
 )
-from polylsp.analysis.directives.tasks import deferred_finding, task_race
+from polylsp.analysis.directives.tasks import deferred_finding, lost_result, task_race
 from polylsp.analysis.directives.thread_order import keeps_no_order
 from polylsp.analysis.directives.unordered import unordered_findings
 from polylsp.analysis.scop.regions import Nest
@@ -264,7 +264,7 @@ def _of_loops(directed: Directed, directive: AnyDirective, models: Models) -> tu
         return () if called is None else (called,)
     called = _called_race(sharing, False)
     nest, conflicts = model
-    found = _findings(conflicts, sharing, models.scalars_of(nest, construct.loop.ordinal))
+    found = _findings(nest, conflicts, sharing, models.scalars_of(nest, construct.loop.ordinal))
     return found if called is None or any(isinstance(f, Race) for f in found) else (called, *found)
 
 
@@ -326,7 +326,8 @@ def _of_tasks(directed: Directed, directive: AnyDirective, models: Models) -> tu
     """Races of tasks that a loop makes, and of a task with the code after it."""
     race = task_race(directed, directive, models.model_of)
     race = race or deferred_finding(directed, directive, models.model_of, models.serial)
-    return () if race is None else (race,)
+    found = race or lost_result(directed, directive)
+    return () if found is None else (found,)
 
 
 def _between(directed: Directed, models: Models) -> dict[int, list[Unordered]]:
@@ -365,7 +366,9 @@ def _facts(directed: Directed, directive: AnyDirective, found: tuple[Finding, ..
     )
 
 
-def _findings(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars) -> tuple[Finding, ...]:
+def _findings(
+    nest: Nest, conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars
+) -> tuple[Finding, ...]:
     """Findings about a directive: at most one race without a mending clause, and one finding for each
     variable."""
     if sharing.construct.directive.family == "numba":
@@ -385,6 +388,7 @@ def _findings(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars) 
         *counter_findings(conflicts, sharing, scalars),
         *copy_findings(conflicts, sharing),
         *linear_findings(sharing, scalars),
+        *short_copies(nest, conflicts, sharing),
         *conditional_updates(conflicts, sharing, scalars),
         *conditional_races(conflicts, sharing),
     ):

@@ -201,6 +201,15 @@ def numbered_alike(
     return _numbered(conflicts, one, other, isl.Map("{ [k] -> [k] }"))
 
 
+def in_one_thread(
+    conflicts: Conflicts, one: tuple[int, ScopStatement], other: tuple[int, ScopStatement]
+) -> isl.Map:
+    """Of `numbered_alike`, the pairs that static schedules surely give to one thread: where the loops have
+    equally many iterations."""
+    last = [_last_number(conflicts, ordinal) for ordinal, _ in (one, other)]
+    return numbered_alike(conflicts, one, other).intersect_params(last[0].intersect(last[1]).params())
+
+
 def _numbered(
     conflicts: Conflicts,
     one: tuple[int, ScopStatement],
@@ -246,3 +255,11 @@ def _number(conflicts: Conflicts, ordinal: int) -> isl.Map:
     start = first(own, step)
     count = isl.Map(f"{{ [[l] -> [i]] -> [i, k] : i - l = {step} k }}")
     return start.range_product(own).apply_range(count).move_dims(_IN, depth, _OUT, 0, 1)
+
+
+def _last_number(conflicts: Conflicts, ordinal: int) -> isl.Set:
+    """`{ [number] }` of the last iterations of a loop, in any iterations of those around it."""
+    numbers = _number(conflicts, ordinal)
+    before = isl.Map("{ [k] -> [l] : l < k }")
+    own = numbers.project_out(_IN, numbers.dim(_IN) - 1, 1)
+    return own.subtract(own.apply_range(before)).range()

@@ -20,6 +20,7 @@ from polylsp.analysis.directives.data_sharing import (
     is_kernel,
     leaves_to_chance,
     may_be_ordered,
+    point_of,
 )
 from polylsp.analysis.directives.parallel_regions import (
     ParallelRegion,
@@ -28,7 +29,14 @@ from polylsp.analysis.directives.parallel_regions import (
     is_followed,
     region_around,
 )
-from polylsp.analysis.directives.races import DataSharing, most_telling, nearer, proven_races
+from polylsp.analysis.directives.races import (
+    DataSharing,
+    copied_by,
+    listed,
+    most_telling,
+    nearer,
+    proven_races,
+)
 from polylsp.analysis.directives.thread_order import keeps_no_order
 from polylsp.analysis.directives.unordered import ModelOf, array_meeting, kind_of
 from polylsp.analysis.scop.regions import Nest
@@ -37,15 +45,18 @@ from polylsp.ir.directive import (
     Collapse,
     DefaultSharing,
     Directive,
+    Lacking,
+    Mend,
     OtherClause,
     Race,
     Sharing,
+    UnknownClause,
     UnknownDirective,
     Unordered,
     UnorderedKind,
 )
 from polylsp.ir.effects import effects, nodes, walk
-from polylsp.ir.must_execute import always_run
+from polylsp.ir.must_execute import always_run, first_read, named
 from polylsp.ir.program import (
     AddressOf,
     Assign,
@@ -63,6 +74,7 @@ from polylsp.ir.program import (
     Site,
     Statement,
     Unsupported,
+    Variable,
     subexpressions,
     subscripts,
     within,
@@ -410,6 +422,62 @@ def _blocks(statement: Statement) -> tuple[Block, ...]:
     if isinstance(statement, If):
         return (statement.then, statement.otherwise)
     return (statement.body,) if isinstance(statement, Loop) else ()
+
+
+# --- Results that stay in the copies of a task ---------------------------------------------
+
+
+def lost_result(directed: Directed, directive: AnyDirective) -> Lacking | None:
+    """The variable that a task sets in a copy of its own, though it is read next after the task alone."""
+    task = _part(directed, directive) if isinstance(directive, Directive) else None
+    if task is None or task.directive is None or task.directive.words != ("task",):
+        return None
+    if any(isinstance(clause, UnknownClause) for clause in task.directive.clauses):
+        return None
+    after = [s for s in _list_around(directed.function.body, task.site) if s.site.first > task.site.last]
+    for statement in always_run(Block(task.statements)):
+        variable = statement.target.variable if isinstance(statement, Assign) else None
+        if variable is None or not _is_only_set(task, variable) or variable.escapes:
+            continue
+        clause = _copying(directed, task.directive, variable)
+        read = first_read(tuple(after), variable) if clause is not None else None
+        if clause is not None and read is not None:
+            name = variable.source_name
+            moved = (name, clause) if clause else ("", "")
+            return Lacking("result", name, point_of(read.place, "read"), Mend(f"shared({name})", *moved))
+    return None
+
+
+def _is_only_set(task: Part, variable: Variable) -> bool:
+    """True if all that a task does with a variable is to assign it."""
+    assigned = sum(
+        isinstance(s, Assign) and s.target.variable == variable and s.operator is None and not s.target.steps
+        for s in walk(*task.statements)
+    )
+    return assigned == sum(each == variable for s in task.statements for each in named(s))
+
+
+def _copying(directed: Directed, task: Directive, variable: Variable) -> str | None:
+    """The clause by which a task surely has a copy of a variable from outside; empty where it has one without
+    a clause, `None` where it may have none."""
+    name = variable.source_name
+    inside = (s for s in directed.declared if within(s.site, _site(task)))
+    if variable.storage not in ("local", "parameter") or any(s.variable == variable for s in inside):
+        return None
+    clause = next((kind for kind in ("private", "firstprivate") if name in listed(task, kind)), None)
+    if clause is not None:
+        return clause
+    if name in listed(task, "shared") or any(isinstance(c, DefaultSharing) for c in task.clauses):
+        return None
+    around = [d for d in directed.holding(_site(task)) if d is not task]
+    if any(_AROUND.isdisjoint(d.words) and "parallel" not in d.words for d in around):
+        return None
+    regions = [d for d in around if "parallel" in d.words]
+    declared = (s.site for s in directed.declared if s.variable == variable)
+    own = regions and (
+        any(within(site, _site(regions[-1])) for site in declared) or name in copied_by(regions[-1])
+    )
+    return "" if own or not regions else None
 
 
 # --- Where they meet ---------------------------------------------------------------------

@@ -15,7 +15,7 @@ from polylsp.analysis.dependence.conflicts import Conflict, Conflicts, same_iter
 from polylsp.analysis.dependence.witness import meeting
 from polylsp.analysis.directives.callee_state import called_accesses
 from polylsp.analysis.directives.data_sharing import point_of
-from polylsp.analysis.directives.loop_forms import numbered_alike, numbered_first
+from polylsp.analysis.directives.loop_forms import in_one_thread, numbered_alike, numbered_first
 from polylsp.analysis.directives.parallel_regions import ParallelRegion, Part, Uniformity, phases, rounds
 from polylsp.analysis.directives.races import DataSharing, happens_always, listed, reduced
 from polylsp.analysis.directives.thread_order import is_guarded
@@ -35,6 +35,8 @@ from polylsp.ir.verdict import AccessPoint, Dependence, DependenceKind, Witness
 from polylsp.poly.scop import Access, ScopStatement
 
 ModelOf = Callable[[int], tuple[Nest, Conflicts] | None]
+_Loop = tuple[int, ScopStatement]
+_Numbering = Callable[[Conflicts, _Loop, _Loop], isl.Map]
 
 _PARAMETER, _IN, _OUT = isl.dim_type.param, isl.dim_type.in_, isl.dim_type.out
 
@@ -125,11 +127,14 @@ def _conflict(
         shared = once + 1
         pairs = _next_round(pairs, once, conflicts.scop.loops[around.ordinal].step)
     pairs = same_iteration(pairs, once)
-    apart = _in_two_threads(conflicts, pairs, (first[0], ends[0]), (second[0], ends[1]), shared)
-    if apart is None or apart.is_empty():
-        return None
-    always = happens_always(conflicts, apart.params(), ends, once)
-    return Conflict(source, sink, apart, True) if always else None
+    # Of loops with different numbers of iterations, the pairs of different numbers are easier to understand.
+    for alike in (numbered_alike, in_one_thread):
+        apart = _in_two_threads(conflicts, pairs, (first[0], ends[0]), (second[0], ends[1]), shared, alike)
+        if apart is None:
+            return None
+        if not apart.is_empty() and happens_always(conflicts, apart.params(), ends, once):
+            return Conflict(source, sink, apart, True)
+    return None
 
 
 def _next_round(pairs: isl.Map, depth: int, step: int) -> isl.Map:
@@ -167,8 +172,10 @@ def _in_two_threads(
     first: tuple[Part, ScopStatement],
     second: tuple[Part, ScopStatement],
     shared: int,
+    alike: _Numbering,
 ) -> isl.Map | None:
-    """Of `pairs`, those that two threads may run at once; `None` where schedules do not tell."""
+    """Of `pairs`, those that two threads may run at once; `None` where schedules do not tell. `alike`: the
+    pairs of two loops that one thread runs."""
     loops = [part.loop for part, _ in (first, second)]
     for loop, (_, statement) in zip(loops, (first, second), strict=True):
         if loop is not None and statement.loops[shared : shared + 1] != (loop.ordinal,):
@@ -180,7 +187,7 @@ def _in_two_threads(
         return pairs
     if loops[0] is not None and loops[1] is not None:
         ends = (loops[0].ordinal, first[1]), (loops[1].ordinal, second[1])
-        return pairs.subtract(numbered_alike(conflicts, *ends))
+        return pairs.subtract(alike(conflicts, *ends))
     if first[0].who == "first" and loops[1] is not None:
         return pairs.subtract_range(numbered_first(conflicts, loops[1].ordinal, second[1]))
     if second[0].who == "first" and loops[0] is not None:
