@@ -447,8 +447,13 @@ def _directives(
         alone = asked.alone(nest, ordinal)
         return None if alone is None else (alone, Conflicts(alone.scop))
 
+    def of_thread(number: int, team: int) -> list[tuple[Nest, Conflicts]]:
+        numbered = asked.calls.returning({"omp_get_thread_num": number, "omp_get_num_threads": team})
+        cut_anew = cut(function, numbered, asked.live, asked.budget)
+        return [(nest, Conflicts(nest.scop)) for nest in cut_anew.nests]
+
     serial = function.name in wanted.serial
-    models = Models(model_of, asked.scalars, asked.calls, wanted.resident, asked.budget, serial)
+    models = Models(model_of, of_thread, asked.scalars, asked.calls, wanted.resident, asked.budget, serial)
     if locked is None:
         return directive_facts(function, models)
     return tuple(

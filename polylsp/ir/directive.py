@@ -282,14 +282,15 @@ class EveryThread:
     in_loop: bool
 
 
-UnorderedKind = Literal["nowait", "master", "sections", "no-barrier", "task", "tasks"]
+UnorderedKind = Literal["nowait", "master", "sections", "no-barrier", "blocks", "task", "tasks"]
 
 
 @dataclass(frozen=True, slots=True)
 class Unordered:
     """Two pieces of a parallel region use one place in memory, one of them writing it, with no barrier
     between: threads do not wait after the first (`nowait`, `master`), both are sections of one construct,
-    every thread runs the first and then comes to the second; or the first is a task without a wait before the
+    every thread runs the first and then comes to the second, two threads share out work by their numbers so
+    that both use the place (`blocks`); or the first is a task without a wait before the
     second, which its creator runs (`task`) or which is another task (`tasks`)."""
 
     kind: UnorderedKind

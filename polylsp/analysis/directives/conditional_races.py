@@ -70,7 +70,7 @@ from polylsp.ir.program import (
 )
 from polylsp.ir.spelling import spell_place
 from polylsp.ir.verdict import AccessPoint
-from polylsp.poly.scop import Access, Memory
+from polylsp.poly.scop import Access, Memory, without_name
 
 # --------------------------------------------------------------------------------------------------
 # Races that data or the caller decide on: sums and extremes that iterations update where their data
@@ -275,7 +275,9 @@ def _set_by_data(
     write = next(end for end in ends if end.kind == "write")
     read = next((end for end in ends if end.kind == "read"), None)
     is_element = bool(write.memory.shape) or write.memory.pointer is not None
-    if read is None or (is_element and not write.exact):
+    # An inexact write of one known element depends on the condition of a choice.
+    unknown = is_element and (write.indirect or not (write.exact or write.relation.is_single_valued()))
+    if read is None or unknown:
         return None
     in_threads = sharing.construct.mode == "threads" or sharing.is_mapped(write.memory.variable)
     by_data = bool(conflicts.statement(write).guards) or not write.exact
@@ -285,7 +287,19 @@ def _set_by_data(
     same = any(s.operator is None and isinstance(stripped(s.value), Constant) for s in assigned)
     if same or not is_unconditional(conflicts, conflict, loop.ordinal):
         return None
+    if is_element and _is_of_one_iteration(conflicts, conflict, write, loop):
+        return None  # That may be the one for which the condition never holds, as on a diagonal.
     return ConditionalRace("any of them sets it", access_point(write))
+
+
+def _is_of_one_iteration(conflicts: Conflicts, conflict: Conflict, end: Access, loop: Loop) -> bool:
+    """True if an end of a conflict lies in one iteration of a loop alone, for each of those around it."""
+    pairs = conflict.relation
+    instances = pairs.domain() if end is conflict.source else pairs.range()
+    depth = conflicts.statement(end).loops.index(loop.ordinal)
+    inner = instances.dim(isl.dim_type.set) - depth - 1
+    outer = isl.Map.from_range(without_name(instances).project_out(isl.dim_type.set, depth + 1, inner))
+    return bool(outer.move_dims(isl.dim_type.in_, 0, isl.dim_type.out, 0, depth).is_single_valued())
 
 
 def _set_twice_by_data(

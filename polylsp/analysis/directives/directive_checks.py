@@ -45,6 +45,7 @@ from polylsp.analysis.directives.races import (
     unordered,
 )
 from polylsp.analysis.directives.tasks import deferred_finding, lost_result, task_race
+from polylsp.analysis.directives.thread_blocks import OfThread, block_finding
 from polylsp.analysis.directives.thread_order import keeps_no_order
 from polylsp.analysis.directives.unordered import unordered_findings
 from polylsp.analysis.scop.regions import Nest
@@ -222,9 +223,10 @@ class Models:
     """Services of the analysis for the checks of directives: the model of the nest with a loop (ordinal), and
     its conflicts; the classification of a loop's scalars in such a model; the effects of callees. `resident`:
     code of the file elsewhere places data on the device. `serial`: one thread runs the code outside of the
-    function's parallel regions."""
+    function's parallel regions. `of_thread`: the models of all nests for one thread of a team."""
 
     model_of: ModelOf
+    of_thread: OfThread
     scalars_of: ScalarsOf
     calls: Calls
     resident: bool
@@ -313,7 +315,9 @@ def _of_region(directed: Directed, directive: AnyDirective, models: Models) -> t
     region = parallel_region(directed, directive)
     if region is None or region.directive.words != ("parallel",):
         return ()
-    return _one_race(dict(reversed(list(every_thread_findings(region)))).values())
+    found = _one_race(dict(reversed(list(every_thread_findings(region)))).values())
+    blocks = block_finding(region, models.of_thread) if not found else None
+    return found if blocks is None else (blocks,)
 
 
 def _of_teams(directed: Directed, directive: AnyDirective, models: Models) -> tuple[Finding, ...]:

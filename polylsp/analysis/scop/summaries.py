@@ -28,6 +28,7 @@ from polylsp.ir.program import (
     Presumption,
     Read,
     Select,
+    Site,
     Struct,
     Type,
     Unary,
@@ -188,6 +189,14 @@ class Calls:
         borrowing = frozenset(known - self.keeping | borrowing) - _returning(function)
         blind = (name for name, one in self.summaries.items() if not (one.counters or one.reads_static))
         return Callees(borrowing, frozenset(blind))
+
+    def returning(self, values: Mapping[str, int]) -> Calls:
+        """The same where functions without arguments and effects return known integers."""
+        known = {
+            name: Summary(name, f"{name} {value}", (), (), (), Constant(value, _INT, Site(0, 0)), state=())
+            for name, value in values.items()
+        }
+        return replace(self, summaries={**self.summaries, **known})
 
     def without_presumptions(self) -> Calls:
         """The same without presumptions, and without the summaries that rest on them."""

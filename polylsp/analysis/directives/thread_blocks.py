@@ -1,0 +1,151 @@
+"""Work that threads of a parallel region share out by their numbers (`omp_get_thread_num`).
+
+The region is modelled twice, for the first two threads of a team of known size: what these access in
+one phase, without synchronisation, must not meet (OpenMP 5.2, 1.4.1 and 3.2). Only certain conflicts
+are reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polylsp.analysis.dependence.conflicts import Conflict, Conflicts, same_iteration
+from polylsp.analysis.dependence.witness import meeting
+from polylsp.analysis.directives.parallel_regions import ParallelRegion, Part, phases
+from polylsp.analysis.directives.races import happens_always
+from polylsp.analysis.directives.thread_order import is_guarded
+from polylsp.analysis.scop.regions import Nest
+from polylsp.ir.directive import Limit, Unordered
+from polylsp.ir.effects import effects, nodes, walk
+from polylsp.ir.program import Call, within
+from polylsp.poly.scop import Access
+
+OfThread = Callable[[int, int], Sequence[tuple[Nest, Conflicts]]]
+"""Models of the function's nests, in which the thread has a number and its team a size."""
+
+_NUMBER = "omp_get_thread_num"
+_PARAMETER = isl.dim_type.param
+
+
+@dataclass(frozen=True)
+class _Use:
+    """An access that a thread surely makes, in a part of the region that all of them run."""
+
+    conflicts: Conflicts
+    access: Access
+    outer: int
+    """Number of loops of the model around the part, whose iterations a barrier may keep apart."""
+
+
+def block_finding(region: ParallelRegion, of_thread: OfThread) -> Unordered | None:
+    """An element that two threads use at once, one of them writing it, if there surely is one."""
+    if not _goes_by_number(region):
+        return None
+    team = _team(region)
+    if team < 2:
+        return None
+    models = [of_thread(number, team) for number in (0, 1)]
+    for phase in phases(region):
+        first, second = (list(_uses(region, model, phase)) for model in models)
+        for source in first:
+            for sink in second:
+                found = _conflict(source, sink)
+                shown = meeting(source.conflicts, found) if found is not None else None
+                if shown is not None:
+                    return Unordered("blocks", shown)
+    return None
+
+
+def _goes_by_number(region: ParallelRegion) -> bool:
+    """True if the threads of a region ask for their numbers, and the function does so nowhere else, where one
+    thread is all."""
+    everywhere = [
+        n.site for s in walk(region.directed.function.body) for n in nodes(s) if isinstance(n, Call)
+        and n.function in (_NUMBER, "omp_get_num_threads")
+    ]  # fmt: skip
+    named = any(c.function == _NUMBER for c in effects(region.body).calls)
+    return named and all(within(site, region.site) for site in everywhere)
+
+
+def _team(region: ParallelRegion) -> int:
+    """A size that the team can have: the one that a clause says, or two; 0 where it is unknown."""
+    said = [c.text for c in region.directive.clauses if isinstance(c, Limit) and c.name == "num_threads"]
+    if not said:
+        return 2
+    return int(said[0]) if said[0].isdecimal() else 0
+
+
+def _uses(
+    region: ParallelRegion, model: Sequence[tuple[Nest, Conflicts]], phase: Sequence[Part]
+) -> Iterator[_Use]:
+    """The accesses of one thread in a phase to memory that all of them share."""
+    calls, known = effects(region.body).calls, region.directed.calls
+    for part in (each for each in phase if each.who == "all"):
+        inside = {one.ordinal for one in region.directed.loops if within(one.site, part.site)}
+        for _, conflicts in model:
+            for access in conflicts.scop.accesses:
+                if not within(access.site, part.site) or not region.is_plain(access.site):
+                    continue
+                if not access.memory.shape or is_guarded(access.site, calls, known):
+                    continue
+                if _is_known(region, conflicts, access):
+                    loops = conflicts.statement(access).loops
+                    yield _Use(conflicts, access, sum(each not in inside for each in loops))
+
+
+def _is_known(region: ParallelRegion, conflicts: Conflicts, access: Access) -> bool:
+    """True if an access surely happens, to an element that the thread's number and values which are the same
+    in all threads decide."""
+    statement = conflicts.statement(access)
+    if not conflicts.certain(access) or region.sharing.is_out_of_reach(access.memory, access.site):
+        return False
+    if any(conflicts.scop.loops[o].obstacles for o in statement.loops):
+        return False
+    scop, relation = conflicts.scop, access.relation
+    for k, name in enumerate(relation.get_var_names(_PARAMETER)):
+        spelling = scop.parameters.get(name or "", name or "")
+        if not relation.involves_dims(_PARAMETER, k, 1):
+            continue
+        if region.sharing.varies(spelling) or (name in scop.derived and not _is_determined(relation, k)):
+            return False
+    return True
+
+
+def _is_determined(relation: isl.Map, number: int) -> bool:
+    """True if the other parameters decide the value of one, as that of a quotient."""
+    values = isl.Map.from_range(relation.params().insert_dims(isl.dim_type.set, 0, 0))
+    moved = values.move_dims(isl.dim_type.out, 0, _PARAMETER, number, 1)
+    return bool(moved.is_single_valued())
+
+
+def _conflict(source: _Use, sink: _Use) -> Conflict | None:
+    """The pairs of instances in which two threads surely meet at one element."""
+    one, other = source.access, sink.access
+    if one.memory.name != other.memory.name or "write" not in (one.kind, other.kind):
+        return None
+    statements = source.conflicts.statement(one), sink.conflicts.statement(other)
+    outer = source.outer
+    if outer != sink.outer or statements[0].loops[:outer] != statements[1].loops[:outer]:
+        return None
+    pairs = same_iteration(one.relation.apply_range(other.relation.reverse()), outer)
+    if pairs.is_empty():
+        return None
+    named = (source.conflicts.scop.derived | sink.conflicts.scop.derived) & set(
+        pairs.get_var_names(_PARAMETER)
+    )
+    where = pairs.params()
+    for name in named:
+        where = where.project_out(_PARAMETER, where.find_dim_by_name(_PARAMETER, name), 1)
+    # The models of the two threads differ only in bounds, unless a test of the number leaves something out.
+    for scop in (source.conflicts.scop, sink.conflicts.scop):
+        ends = [scop.statements[each.statement : each.statement + 1] for each in (one, other)]
+        if [(e.name, e.loops) for end in ends for e in end] != [(e.name, e.loops) for e in statements]:
+            return None
+    for use in (source, sink):
+        ends = [use.conflicts.statement(each) for each in (one, other)]
+        if not happens_always(use.conflicts, where, ends, outer):
+            return None
+    return Conflict(one, other, pairs, True)
