@@ -256,6 +256,8 @@ def _subject(placed: PlacedFunction, directive: DirectiveFacts, ordinal: int = 0
 def _lacking(source: Source, placed: PlacedFunction, directive: DirectiveFacts, finding: Lacking) -> str:
     where = wording.place(source, placed, finding.access)
     mend = finding.mend
+    if directive.family == "numba" and finding.kind == "end":
+        return f"{where} is read after the loop, and Numba leaves open which iteration it comes from."
     if directive.family == "numba":
         told = f"Numba does not combine what its threads find in {where}"
         return f"{told}: write `{mend.clause}` in place of the comparison."

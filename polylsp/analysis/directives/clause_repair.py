@@ -233,12 +233,16 @@ def _without_end(conflicts: Conflicts, sharing: DataSharing, variable: Variable)
     is_counter = variable == counter_of(construct.loop)
     if construct.mode != "threads" or construct.region is not None or construct.orphaned:
         return None
-    if not (private or is_counter) or variable.storage != "local" or not can_be_lastprivate(sharing):
+    # Numba has no clause that says which iteration's value is left.
+    is_open = construct.directive.family == "numba"
+    if not (private or is_counter) or variable.storage != "local":
+        return None
+    if not is_open and (not can_be_lastprivate(sharing) or _is_set_before(sharing, variable)):
         return None
     if name in listed(construct.directive, "lastprivate") | listed(construct.directive, "linear"):
         return None
     read = first_read_after(sharing.function, construct.loop, variable)
-    if read is None or read.place.steps or _is_set_before(sharing, variable):
+    if read is None or read.place.steps:
         return None
     if not is_counter and not _last_sets(conflicts, construct.loop, variable):
         return None

@@ -411,6 +411,7 @@ def _of_prange(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars)
         _on_memory(conflicts, sharing, scalars, one) for one in races(conflicts, sharing, scalars.known)
     )
     copied = (*counter_findings(conflicts, sharing, scalars), *copy_findings(conflicts, sharing))
+    left = (found for _, found in copied if isinstance(found, Lacking) and found.kind == "end")
     for found in (*shared, *(finding for _, finding in copied)):
         if isinstance(found, Race):
             told = found.witness.dependence
@@ -423,7 +424,7 @@ def _of_prange(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars)
             chosen.pop(memory.variable.name, None)
     # Numba has neither atomic updates nor clauses.
     possible = (replace(each, atomic=False, mend=None) for each in chosen.values())
-    return (*possible, *_not_combined(conflicts, sharing, scalars))
+    return (*possible, *left, *_not_combined(conflicts, sharing, scalars))
 
 
 def _updated_by_data(conflicts: Conflicts, sharing: DataSharing) -> Iterator[tuple[str, ConditionalRace]]:
