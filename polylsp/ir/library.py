@@ -219,11 +219,25 @@ def call_obstacle(function: str) -> Obstacle | None:
     return _sentence(name, effect, "C") if effect is not None else None
 
 
+PYTHON_GENERATORS = frozenset(
+    ("numpy.random.default_rng", "numpy.random.RandomState", "numpy.random.Generator", "random.Random")
+)
+"""Functions and classes of Python's libraries that make a generator of random numbers."""
+
+
+def generator_obstacle(text: str) -> Obstacle:
+    """Reason why the calls of a method of a generator of random numbers keep iterations in order."""
+    advice = "draw the numbers before the loop, or use a generator for each iteration"
+    return Obstacle(f"`{text}` draws the next numbers of a sequence", advice)
+
+
 def python_call_obstacle(path: str, text: str) -> Obstacle | None:
     """Reason why a call in Python keeps iterations in order, or is not modelled, given the `path` of the
     function (`numpy.random.rand`; empty where it is none of a module) and its `text`; `None` where neither
     applies."""
     name = path or (text if text.isidentifier() else "")
+    if path in PYTHON_GENERATORS:
+        return Obstacle(f"making a generator of random numbers (`{text}`) is not analysed")
     for start, effect in _PYTHON:
         if name == start or (start.endswith(".") and name.startswith(start)):
             return _sentence(text, effect, "Python")

@@ -7,6 +7,7 @@ import ast
 from polylsp.frontends.python.kinds import (
     DOUBLE,
     DTYPES,
+    GENERATOR,
     INT,
     INT64,
     MOST_DIMENSIONS,
@@ -22,7 +23,8 @@ from polylsp.frontends.python.kinds import (
     NumberType,
     Other,
 )
-from polylsp.frontends.python.names import ClassOf, Declarations, type_name
+from polylsp.frontends.python.names import ClassOf, Declarations, path_of, type_name
+from polylsp.ir.library import PYTHON_GENERATORS
 
 _LISTS = ("list", "List", "Sequence", "MutableSequence")
 _JAXTYPING: dict[str, NumberType] = {
@@ -43,6 +45,8 @@ def annotated(node: ast.expr | None, declarations: Declarations) -> Kind | None:
         return _generic(node, declarations)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         return _optional([node.left, node.right], declarations)
+    if path_of(node, declarations) in PYTHON_GENERATORS:
+        return GENERATOR
     return _named(type_name(node), declarations)
 
 

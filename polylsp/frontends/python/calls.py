@@ -37,7 +37,7 @@ from polylsp.frontends.python.lowering_scope import (
 )
 from polylsp.frontends.python.names import Callable, ClassOf, Parameter, name_of
 from polylsp.frontends.python.places import array_type, base_of, not_a_number, place_of
-from polylsp.ir.library import python_call_obstacle
+from polylsp.ir.library import generator_obstacle, python_call_obstacle
 from polylsp.ir.program import (
     AddressOf,
     Call,
@@ -215,7 +215,8 @@ def call(context: Context, node: ast.Call, fx: Effects) -> Expr:
         of = context.text(node.func.value)
         text = f"what `{of}` is cannot be told"
         return refuse(context, fx, "unsupported-type", node, text, f"annotate `{of}`")
-    known = python_call_obstacle(path, name)
+    drawn = context.generator(node.func)
+    known = generator_obstacle(name) if drawn is not None else python_call_obstacle(path, name)
     if known is not None:
         return refuse(context, fx, "unknown-call", node, known.reason, known.advice)
     if isinstance(node.func, ast.Name) and isinstance(context.kinds.declarations.get(name), ClassOf):

@@ -77,6 +77,7 @@ Kind = Union[Number, Array, Items, Instance, Nothing, Other]
 WHOLE = Number(INT)
 REAL = Number(DOUBLE)
 UNKNOWN = Other("of a type that is not known")
+GENERATOR = Other("a generator of random numbers")
 
 
 def wider(left: NumberType, right: NumberType) -> NumberType:

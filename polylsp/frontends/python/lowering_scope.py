@@ -12,7 +12,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from polylsp.frontends.python.inference import Kinds
-from polylsp.frontends.python.kinds import BOOL, DOUBLE, INT, NATURAL, Array, Kind, NumberType, wider
+from polylsp.frontends.python.kinds import (
+    BOOL,
+    DOUBLE,
+    GENERATOR,
+    INT,
+    NATURAL,
+    Array,
+    Kind,
+    NumberType,
+    wider,
+)
 from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.names import path_of
 from polylsp.frontends.python.syntax import Parsed
@@ -184,6 +194,12 @@ class Context(UniqueNames):
         if isinstance(root, ast.Name) and root.id in self.kinds.local:
             return ""
         return path_of(node, self.kinds.declarations)
+
+    def generator(self, function: ast.expr) -> ast.expr | None:
+        """The generator of random numbers of which an expression names a method; `None` for others."""
+        if not isinstance(function, ast.Attribute) or self.path(function):
+            return None
+        return function.value if self.kinds.of(function.value) == GENERATOR else None
 
     def next_implied(self) -> int:
         """The ordinal of one more loop that no `for` of the source writes."""

@@ -16,6 +16,7 @@ from polylsp.frontends.python.kinds import (
     COMPLEX,
     DOUBLE,
     DTYPES,
+    GENERATOR,
     INT,
     INT64,
     UNKNOWN,
@@ -34,6 +35,7 @@ from polylsp.frontends.python.kinds import (
 from polylsp.frontends.python.kinds import REAL as KINDS_REAL
 from polylsp.frontends.python.kinds import WHOLE as KINDS_WHOLE
 from polylsp.frontends.python.names import Callable, ClassOf, name_of, path_of, type_name
+from polylsp.ir.library import PYTHON_GENERATORS
 from polylsp.ir.program import Floating
 
 if TYPE_CHECKING:
@@ -323,6 +325,8 @@ def called(node: ast.Call, kinds: Kinds) -> Kind | None:
             return _method(node.func.attr, base, node, kinds)
         if isinstance(base, Instance):
             return _own_method(node.func.attr, base, kinds)
+    if path in PYTHON_GENERATORS:
+        return GENERATOR
     arguments = [kinds.of(argument) for argument in node.args]
     name = math_name(path)
     if path in ("len", "int", "round", "ord", "hash") and len(node.args) < 2:

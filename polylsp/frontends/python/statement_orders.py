@@ -17,7 +17,7 @@ from polylsp.frontends.python.names import ClassOf, is_stored
 from polylsp.frontends.python.places import named_in
 from polylsp.frontends.python.usage import own_nodes
 from polylsp.frontends.python.value_flow import Iteration
-from polylsp.ir.library import Ordered, python_call_obstacle, python_order_of
+from polylsp.ir.library import Ordered, generator_obstacle, python_call_obstacle, python_order_of
 from polylsp.ir.program import Order, Site
 
 _CHOOSING = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.comprehension, ast.NamedExpr)
@@ -62,6 +62,9 @@ def _order_of_calls(context: Context, node: ast.stmt) -> Order | None:
 
 def _order_of_call(context: Context, node: ast.Call, statement: ast.stmt) -> Order | None:
     path, text = context.path(node.func), context.text(node.func)
+    drawn = context.generator(node.func)
+    if drawn is not None:
+        return _order_of_draws(context, drawn, text)
     known = python_call_obstacle(path, text)
     if known is None:
         return _order_of_method(context, node)
@@ -92,6 +95,30 @@ def _order_of_call(context: Context, node: ast.Call, statement: ast.stmt) -> Ord
     if order is None:
         return None
     return _of_values(context, node.args, reason, ()) if order.prints else Order(reason)
+
+
+def _order_of_draws(context: Context, drawn: ast.expr, text: str) -> Order | None:
+    """Order of the calls of a method of a generator of random numbers."""
+    known = generator_obstacle(text)
+    match drawn:
+        case ast.Name(id=name) if name in context.captured:
+            return None
+        case ast.Name(id=name):
+            owner, _, attribute = name.partition(".")
+        case ast.Attribute(value=ast.Name(id=owner), attr=attribute):
+            name = f"{owner}.{attribute}"
+        case _:
+            return None
+    kind = context.kinds.of_name(owner) if attribute else None
+    declared = context.kinds.declarations.get(kind.name) if isinstance(kind, Instance) else None
+    if isinstance(declared, ClassOf):
+        renewed = tuple(_renewing(context, owner, declared, attribute))
+    elif attribute:
+        return None
+    else:
+        stored = (n for n in ast.walk(context.parsed.tree) if is_stored(n) and n.id == name)
+        renewed = tuple(context.site(n) for n in stored)
+    return Order(f"{known.reason}; {known.advice}", renewed, kind="flow")
 
 
 def _order_of_method(context: Context, node: ast.Call) -> Order | None:
