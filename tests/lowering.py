@@ -15,6 +15,7 @@ from polylsp.ir.program import (
     Block,
     Call,
     Cast,
+    Complex,
     Constant,
     Declare,
     Evaluate,
@@ -76,6 +77,8 @@ def show_type(type: Type) -> str:
             return ("" if signed or bits == 1 else "u") + names.get(bits, f"int{bits}")
         case Floating(bits=bits):
             return {32: "float", 64: "double"}.get(bits, f"float{bits}")
+        case Complex(bits=bits):
+            return f"complex{2 * bits}"
         case Pointer(to=to, restrict=restrict):
             return f"{show_type(to)}*" + (" restrict" if restrict else "")
         case Array():

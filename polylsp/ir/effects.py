@@ -20,6 +20,7 @@ from polylsp.ir.program import (
     Block,
     Call,
     Cast,
+    Complex,
     Declare,
     Evaluate,
     Expr,
@@ -281,11 +282,12 @@ def may_alias_types(left: Type, right: Type) -> bool:
         return True
     if isinstance(left, Integer) and isinstance(right, Integer):
         return left.bits == right.bits
-    if isinstance(left, Floating) and isinstance(right, Floating):
+    if isinstance(left, Floating | Complex) and isinstance(right, Floating | Complex):
+        # A complex number is represented as an array of its two parts (C11 6.2.5).
         return left.bits == right.bits
     if isinstance(left, Pointer) and isinstance(right, Pointer):
         return True
-    scalar = (Integer, Floating, Pointer)
+    scalar = (Integer, Floating, Complex, Pointer)
     return not (isinstance(left, scalar) and isinstance(right, scalar))
 
 

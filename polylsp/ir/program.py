@@ -58,6 +58,13 @@ class Floating:
 
 
 @dataclass(frozen=True, slots=True)
+class Complex:
+    """A complex number of C, whose real and imaginary part have so many bits each."""
+
+    bits: int
+
+
+@dataclass(frozen=True, slots=True)
 class Pointer:
     """A pointer. `restrict` is the promise that memory reached through it is reached through no other path
     that is written."""
@@ -89,12 +96,12 @@ class Struct:
 
 @dataclass(frozen=True, slots=True)
 class OtherType:
-    """Any other type (`void`, complex, a function), by its spelling."""
+    """Any other type (`void`, a function), by its spelling."""
 
     name: str
 
 
-Type = Union[Integer, Floating, Pointer, Array, Struct, OtherType]
+Type = Union[Integer, Floating, Complex, Pointer, Array, Struct, OtherType]
 
 
 # --- Variables and places ----------------------------------------------------------------

@@ -31,7 +31,9 @@ PARAMETERS = [
     ("enum color a", "uint"),
     ("enum signed_color a", "int"),
     ("int (*a)(int)", "function*"),
-    ("double _Complex a", "double _Complex"),
+    ("double _Complex a", "complex128"),
+    ("_Complex a", "complex128"),
+    ("float _Complex a", "complex64"),
 ]
 BEFORE = """
     typedef double real; typedef double vector[3];

@@ -26,6 +26,7 @@ from polylsp.ir.program import (
     Array,
     Binary,
     Cast,
+    Complex,
     Expr,
     Field,
     Floating,
@@ -47,7 +48,7 @@ from polylsp.ir.verdict import Assumption, ReductionOperator
 from polylsp.poly.scop import AddressRead, ByAddress, Guard, Reached
 
 ValueOf = Callable[[Expr, Scope], Value]
-_SCALARS = (Integer, Floating, Struct)
+_SCALARS = (Integer, Floating, Complex, Struct)
 
 
 @dataclass(frozen=True, slots=True)

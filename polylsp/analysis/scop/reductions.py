@@ -21,6 +21,7 @@ from polylsp.ir.program import (
     Block,
     Call,
     Cast,
+    Complex,
     Constant,
     Expr,
     Floating,
@@ -98,7 +99,7 @@ Quiet = Callable[[Call], bool]
 def reduction_of(assign: Assign, quiet: Quiet) -> Update | None:
     """The update, if the assignment is `s = s op e` in some spelling and e does not read s."""
     target = assign.target.type
-    if not isinstance(target, (Integer, Floating)):
+    if not isinstance(target, (Integer, Floating, Complex)):
         return None
     value = stripped(assign.value)
     flag = _flag_update(assign) or _flag_store(assign)
@@ -414,6 +415,8 @@ def _lossy(path: tuple[Type, ...]) -> tuple[Type, ...]:
 def _keeps(operator: ReductionOperator, target: Type, of_type: Type, to: Type) -> bool:
     """True if a conversion between two steps of an update preserves every value of a variable of type
     `target`."""
+    if isinstance(target, Complex):
+        return operator in ("+", "*") and isinstance(to, Complex) and to.bits >= target.bits
     if not isinstance(target, (Integer, Floating)) or not isinstance(to, (Integer, Floating)):
         return False
     if operator in _LOGICAL:

@@ -15,6 +15,7 @@ from polylsp.frontends.c import assignments
 from polylsp.frontends.c.declarators import FUNCTION, is_volatile, resolve
 from polylsp.frontends.c.lowering_context import Context, Effects, Prototype, refuse
 from polylsp.frontends.c.lvalues import assign_temporary, place, temporary
+from polylsp.frontends.c.tokens import IMAGINARY
 from polylsp.frontends.c.types import (
     BOOL,
     CHAR,
@@ -46,6 +47,7 @@ from polylsp.ir.program import (
     AddressOf,
     Array,
     Block,
+    Complex,
     Constant,
     Expr,
     If,
@@ -290,6 +292,10 @@ def _literal(context: Context, node: Any, fx: Effects) -> Expr:
     if node.type == "char":
         code = character(node.value)
         return Constant(code if code is not None else 0, INT, site)
+    imaginary = IMAGINARY.fullmatch(node.value)
+    if imaginary is not None:
+        bits = {"f": 32, "l": 80}.get((imaginary[2] or imaginary[3] or "").lower(), 64)
+        return Invariant(node.value, Complex(bits), site)
     found = number(node.value)
     if found is None:
         return unsupported(context, node, fx, "this literal is not understood")

@@ -290,8 +290,14 @@ def classify(text: str) -> tuple[str, str]:
     lexer.input(text)
     token = lexer.token()
     if token is None or token.value != text:
-        return UNKNOWN, text
+        return ("FLOAT_CONST" if IMAGINARY.fullmatch(text) else UNKNOWN), text
     return token.type, token.value
+
+
+IMAGINARY = re.compile(
+    r"((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?)(?:[ij]([fl]?)|([fl])[ij])", re.I | re.A
+)
+"""An imaginary number of gcc (`1.0iF`): its digits, and the letter of its type before or behind."""
 
 
 def _ignored(*_: Any) -> bool:

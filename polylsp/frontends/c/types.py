@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 
 from polylsp.frontends.c.lowering_context import Member
-from polylsp.ir.program import Array, Constant, Floating, Integer, OtherType, Pointer, Struct, Type
+from polylsp.ir.program import Array, Complex, Constant, Floating, Integer, OtherType, Pointer, Struct, Type
 
 BOOL = Integer(1, False)
 CHAR = Integer(8, True)
@@ -36,8 +36,11 @@ them (C11 7.18, 7.19, 7.20; POSIX)."""
 def basic(names: Sequence[str]) -> Type:
     """The type that type specifiers such as `unsigned long int` spell."""
     words = set(names)
-    if "_Complex" in words or words & {"_Decimal32", "_Decimal64", "_Decimal128"}:
+    if words & {"_Decimal32", "_Decimal64", "_Decimal128"}:
         return OtherType(" ".join(names))
+    if "_Complex" in words:
+        part = basic([*words - {"_Complex"}] or ["double"])
+        return Complex(part.bits) if isinstance(part, Floating) else OtherType(" ".join(names))
     if "double" in words:
         return Floating(80 if "long" in words else 64)
     if "float" in words:
@@ -65,9 +68,9 @@ def promote(type: Type) -> Type:
 
 def common(left: Type, right: Type) -> Type:
     """The common type of two arithmetic operands (C11 6.3.1.8)."""
-    if isinstance(left, Floating) or isinstance(right, Floating):
-        bits = [t.bits for t in (left, right) if isinstance(t, Floating)]
-        return Floating(max(bits))
+    if isinstance(left, Floating | Complex) or isinstance(right, Floating | Complex):
+        bits = max(t.bits for t in (left, right) if isinstance(t, Floating | Complex))
+        return Complex(bits) if isinstance(left, Complex) or isinstance(right, Complex) else Floating(bits)
     left, right = promote(left), promote(right)
     if not isinstance(left, Integer) or not isinstance(right, Integer):
         return left
@@ -79,7 +82,7 @@ def common(left: Type, right: Type) -> Type:
 
 def is_arithmetic(type: Type) -> bool:
     """True if arithmetic is defined on values of the type."""
-    return isinstance(type, Integer | Floating)
+    return isinstance(type, Integer | Floating | Complex)
 
 
 def wrapped(value: int, type: Integer) -> int:
@@ -99,6 +102,8 @@ def size(type: Type, structs: Mapping[str, tuple[Member, ...]]) -> int | None:
             return max(1, (bits + 7) // 8)
         case Floating(bits=bits):
             return 16 if bits > 64 else bits // 8
+        case Complex(bits=bits):
+            return 32 if bits > 64 else bits // 4
         case Pointer():
             return 8
         case Array(element=element, extent=Constant(value=count)):
@@ -117,6 +122,8 @@ def alignment(type: Type, structs: Mapping[str, tuple[Member, ...]]) -> int:
     match type:
         case Array(element=element):
             return alignment(element, structs)
+        case Complex(bits=bits):
+            return alignment(Floating(bits), structs)
         case Struct(name=name):
             return max((alignment(m.type, structs) for m in structs.get(name, ())), default=1)
         case _:
@@ -165,6 +172,8 @@ def spelling(type: Type) -> str:
             return word if signed or bits == 1 else f"unsigned {word}"
         case Floating(bits=bits):
             return {16: "_Float16", 32: "float", 64: "double"}.get(bits, "long double")
+        case Complex(bits=bits):
+            return f"{spelling(Floating(bits))} _Complex"
         case Pointer(to=to):
             return f"{spelling(to)} *"
         case Array(element=element):
@@ -258,6 +267,11 @@ _UNARY_MATH = (
     *"log log10 log1p log2 logb nearbyint rint round roundeven sin sinh sqrt tan tanh tgamma trunc".split(),  # noqa: SIM905
 )
 _BINARY_MATH = "atan2 copysign fdim fmax fmin fmod hypot nextafter pow remainder".split()  # noqa: SIM905
+_COMPLEX_PARTS = "cabs carg creal cimag".split()  # noqa: SIM905
+_COMPLEX_MATH = (
+    *"conj cproj cexp clog csqrt cpow csin ccos ctan csinh ccosh ctanh".split(),  # noqa: SIM905
+    *"casin cacos catan casinh cacosh catanh".split(),  # noqa: SIM905
+)
 _MIXED_MATH = "fma ldexp scalbn scalbln nan".split()  # noqa: SIM905
 _TO_INTEGER = {
     "abs": INT, "labs": LONG, "llabs": LONG, "lround": LONG, "llround": LONG, "lrint": LONG, "llrint": LONG,
@@ -311,7 +325,10 @@ def _results() -> dict[str, Type]:
         results[name] = DOUBLE
         results[name + "f"] = Floating(32)
         results[name + "l"] = Floating(80)
-    return results
+    for suffix, bits in (("", 64), ("f", 32), ("l", 80)):
+        results |= {name + suffix: Floating(bits) for name in _COMPLEX_PARTS}
+        results |= {name + suffix: Complex(bits) for name in _COMPLEX_MATH}
+    return results | {"__builtin_complex": Complex(64)}
 
 
 _PURE = _results()

@@ -20,6 +20,7 @@ from polylsp.ir.program import (
     Array,
     Assign,
     Binary,
+    Complex,
     Constant,
     Declare,
     Expr,
@@ -188,6 +189,10 @@ def _reduced(
     variable = next((v for v in effects(subject.loop(root.ordinal)).variables if v.source_name == name), None)
     found = subject.nest(root.ordinal)
     accesses = _accesses(found[1].scop, root, reduction) if found is not None else []
+    if any(isinstance(a.memory.element, Complex) for a in accesses):
+        # clang combines them with calls of libatomic, which it does not link by itself.
+        told = f"`{name}` is a complex number, whose reduction not all compilers link"
+        return Declined(f"{told}: add up its real and its imaginary part in variables of their own.")
     beyond = (
         found is not None
         and variable is not None

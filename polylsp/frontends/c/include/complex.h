@@ -69,3 +69,6 @@ long double _Complex csqrtl(long double _Complex z) __attribute__((const));
 long double _Complex conjl(long double _Complex z) __attribute__((const));
 long double _Complex cprojl(long double _Complex z) __attribute__((const));
 long double _Complex cpowl(long double _Complex x, long double _Complex y) __attribute__((const));
+#define CMPLX(x, y) __builtin_complex((double)(x), (double)(y))
+#define CMPLXF(x, y) __builtin_complex((float)(x), (float)(y))
+#define CMPLXL(x, y) __builtin_complex((long double)(x), (long double)(y))
