@@ -17,6 +17,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import TypeVar
@@ -78,7 +79,16 @@ _EVICT = (
 def cache_folder() -> Path:
     """The folder in which a program of this user may store regenerable data."""
     chosen = os.environ.get(FOLDER_VARIABLE)
-    return Path(chosen) if chosen else user_cache_path("polylsp", appauthor=False, opinion=False)
+    return Path(chosen) if chosen else _default_folder(*map(os.environ.get, _PLACES))
+
+
+_PLACES = ("XDG_CACHE_HOME", "HOME", "LOCALAPPDATA")
+"""The environment's variables on which the folder depends."""
+
+
+@lru_cache(maxsize=8)
+def _default_folder(*_places: str | None) -> Path:
+    return user_cache_path("polylsp", appauthor=False, opinion=False)
 
 
 class DiskCache:

@@ -335,7 +335,9 @@ class _Reader:
             return refused(item, stopped_reading(stop))
         if self._observe is not None:
             self._observe(key, item.name, number, len(self._items.items))
-        one = self._state.prepared[item] = prepare(item, macros or {}, self._known, self._own)
+        one = self._state.prepared[item] = prepare(
+            item, {} if macros is None else macros, self._known, self._own
+        )
         return one
 
 

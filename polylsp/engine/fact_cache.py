@@ -14,7 +14,7 @@ import platform
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
 from operator import attrgetter
@@ -219,11 +219,18 @@ class _Names:
     names: tuple[str, ...]
 
 
+_Entry = Union[FunctionFacts, FileRecord, _Summarised, _Names]
+_MOST_UNWRITTEN = 4096
+"""Entries that are written at once rather than after the file."""
+
+
 class FactCache:
-    """The facts of functions, their summaries and records of files by key; see `DiskCache` for failures."""
+    """The facts of functions, their summaries and records of files by key; see `DiskCache` for failures.
+    Entries are written by `flush`, so that nobody waits for that who waits for facts."""
 
     def __init__(self, entries: DiskCache) -> None:
         self._entries = entries
+        self._unwritten: dict[str, _Entry] = {}
 
     @property
     def problem(self) -> str:
@@ -240,7 +247,7 @@ class FactCache:
 
     def has(self, key: str) -> bool:
         """True if there is an entry under a key."""
-        return self._entries.has(key)
+        return key in self._unwritten or self._entries.has(key)
 
     def summary(self, key: str) -> Summary | NoSummary | None:
         """The summary of a function under a key, if it is cached."""
@@ -268,13 +275,16 @@ class FactCache:
         """Cache a set of names under a key."""
         self._put(key, _Names(tuple(sorted(names))))
 
-    def _put(self, key: str, value: FunctionFacts | FileRecord | _Summarised | _Names) -> None:
-        # The cache never costs the work.
-        written = contained("writing an entry of the cache", lambda: encoded(value), lambda _: None)
-        if written is not None:
-            self._entries.put(key, written)
+    def _put(self, key: str, value: _Entry) -> None:
+        if not self.problem:
+            self._unwritten[key] = value
+        if len(self._unwritten) >= _MOST_UNWRITTEN:
+            self.flush()
 
     def _read(self, key: str, kind: type[T]) -> T | None:
+        unwritten = self._unwritten.get(key)
+        if isinstance(unwritten, kind):
+            return unwritten
         value = self._entries.get(key)
         if value is None:
             return None
@@ -285,8 +295,15 @@ class FactCache:
             self._entries.drop(key)
             return None
 
-    def flush(self) -> None:
-        """Write down which facts were used."""
+    def flush(self, is_wanted: Callable[[], bool] = lambda: False) -> None:
+        """Write what is not yet written, and which facts were used, until the process `is_wanted`
+        otherwise."""
+        while self._unwritten and not is_wanted():
+            key, value = self._unwritten.popitem()
+            # The cache never costs the work.
+            data = contained("writing an entry of the cache", partial(encoded, value), lambda _: None)
+            if data is not None:
+                self._entries.put(key, data)
         self._entries.flush()
 
 
@@ -296,7 +313,7 @@ def fact_cache() -> FactCache:
     return _opened(cache_folder(), os.getpid())
 
 
-def encoded(value: FunctionFacts | FileRecord | _Summarised | _Names) -> bytes:
+def encoded(value: _Entry) -> bytes:
     """A value as bytes."""
     write = form_of(type(value)).write
     data = value if write is None else write(value)

@@ -273,7 +273,7 @@ def analyse(
         complete = run.completed(functions, report)
         if complete is not None and complete != known:
             records.keep(complete, run.links.questions, schedules=schedules)
-    if settings.cache:
+    if settings.cache and not stream.is_watched:
         fact_cache().flush()
     return report
 

@@ -441,9 +441,9 @@ class Jobs:
         supervisor.has.update(each.key for each in found.answers)
         self._answers.add(found.answers)
         self._answers.note(job.document.path, found.layout)
-        job.function, job.since = None, supervisor.moment
+        job.function, job.since = None, Since(_now(), found.cpu)
         if not job.abandoned:
-            self._watch(supervisor, job)
+            self._watch(supervisor, job, found.cpu)
         if not job.is_stale:
             job.document.note_found(job.revision, found.layout)
             self.observer.part_ready(job.document)

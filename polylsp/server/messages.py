@@ -102,11 +102,12 @@ class Began:
 @dataclass(frozen=True, slots=True)
 class Answers:
     """Functions that are finished: where each starts and the key of its answer; and those of the answers
-    that the server does not have yet."""
+    that the server does not have yet. `cpu` as in `Began`."""
 
     job: int
     layout: tuple[tuple[int, str], ...]
     answers: tuple[FunctionAnswer, ...]
+    cpu: float
 
 
 @dataclass(frozen=True, slots=True)

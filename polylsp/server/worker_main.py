@@ -97,6 +97,8 @@ class Answering:
     edit: Editing
     measurable: Planning
     draw: Enumerating
+    tidy: Callable[[Callable[[], bool]], None] = lambda _: None
+    """What may be done between two requests, until one is there."""
 
 
 def main(analyse: Analysis | None = None, answering: Answering | None = None) -> None:
@@ -108,10 +110,13 @@ def main(analyse: Analysis | None = None, answering: Answering | None = None) ->
         # Imported here, not above: a test's worker brings another analysis and needs no isl.
         from polylsp.core.language import C
         from polylsp.engine import queries
+        from polylsp.engine.fact_cache import fact_cache
         from polylsp.engine.reading import load
 
         analyse = queries.analyse
-        answering = Answering(queries.edit, queries.measurable, queries.drawn)
+        answering = Answering(
+            queries.edit, queries.measurable, queries.drawn, lambda wanted: fact_cache().flush(wanted)
+        )
 
         load(C)
     gc.freeze()
@@ -139,6 +144,10 @@ class _Inbox:
         with self._arrived:
             self._arrived.wait_for(lambda: self._waiting)
             return self._waiting.popleft()
+
+    def is_waited_for(self) -> bool:
+        """True if there is a request."""
+        return bool(self._waiting)
 
     def is_cancelled(self, job: int) -> bool:
         """True if the server cancelled that job."""
@@ -169,6 +178,7 @@ def _serve(analyse: Analysis, answering: Answering, inbox: _Inbox, replies: Bina
     known = _Known()
     send(Ready())
     while True:
+        answering.tidy(inbox.is_waited_for)
         request = inbox.next()
         limit_memory(request.settings.max_memory_mb)
         try:
@@ -277,6 +287,6 @@ class _Run:
             some = found[start : start + _CHUNK]
             fresh = {answer.key: answer for _, answer in some if answer.key not in self.known.sent}
             layout = tuple((start, answer.key) for start, answer in some)
-            self.send(Answers(self.request.job, layout, tuple(fresh.values())))
+            self.send(Answers(self.request.job, layout, tuple(fresh.values()), process_time()))
             self.known.sent.update(fresh)
         return bool(found)

@@ -13,7 +13,7 @@ from asking import begin_anew
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from polylsp.core.disk_cache import cache_folder
+from polylsp.core.disk_cache import DiskCache, cache_folder
 from polylsp.core.settings import Settings
 from polylsp.engine import decisions, fact_cache, queries
 from polylsp.engine.fact_cache import decoded, encoded, form_of
@@ -169,6 +169,17 @@ def test_edits_are_made_of_facts_that_come_from_the_cache(
     counted.clear()
     assert queries.edit("a.c", TEXT, Settings(), ask) == expected
     assert counted == [] and isinstance(expected, Edited)
+
+
+def test_entries_are_written_when_nobody_waits(tmp_path: Path) -> None:
+    facts = analysed().functions[0].answer.facts
+    first, other = (fact_cache.FactCache(DiskCache(tmp_path, "facts", "1")) for _ in range(2))
+    first.put("key", facts)
+    assert first.has("key") and first.get("key") == facts
+    first.flush(lambda: True)
+    assert other.get("key") is None
+    first.flush()
+    assert other.get("key") == facts
 
 
 def test_what_an_error_of_ours_left_is_not_cached(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from polylsp.frontends.c.compile_options import Options
 from polylsp.frontends.c.file_reading import Problem, Reading, stamp
 from polylsp.frontends.c.gnu_extensions import VECTORS, attributes_in, plain_c
 from polylsp.frontends.c.macro_expansion import Overflow, Uses, expand_uses
-from polylsp.frontends.c.macros import Macro, closure
+from polylsp.frontends.c.macros import Macro, closure, ever_defined
 from polylsp.frontends.c.outline import Item
 from polylsp.frontends.c.preprocessor_lines import Condition, follow, script
 from polylsp.frontends.c.tokens import normalise, tokenize, words
@@ -54,8 +54,8 @@ class Environment:
     @cached_property
     def has_pragma_operator(self) -> bool:
         """True if a macro may stand for a directive (C11 6.10.9)."""
-        seen = {id(macros): macros for macros in self.macros.values()}
-        return any("_Pragma" in one.body for macros in seen.values() for one in macros.values())
+        seen = {id(getattr(macros, "history", macros)): macros for macros in self.macros.values()}
+        return any("_Pragma" in one.body for macros in seen.values() for one in ever_defined(macros))
 
     @cached_property
     def internal(self) -> frozenset[str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Protocol
 
-from polylsp.frontends.c.macros import Macro
+from polylsp.frontends.c.macros import Macro, names_any
 from polylsp.frontends.c.tokens import tokenize
 
 # --------------------------------------------------------------------------------------------------
@@ -181,6 +181,8 @@ def expand_uses(
     texts: tuple[str, ...], starts: tuple[int, ...], ends: tuple[int, ...], macros: Mapping[str, Macro]
 ) -> Uses | Overflow:
     """Replace every macro use; tokens of an expansion have the span of the whole outermost use."""
+    if not names_any(texts, macros):
+        return Uses(list(texts), list(starts), list(ends))
     out = Uses()
     run = _Run(macros, texts, starts, ends)
     k, count = 0, len(texts)
@@ -208,7 +210,7 @@ def expand_uses(
 
 def expand_texts(texts: tuple[str, ...], macros: Mapping[str, Macro]) -> list[str] | Overflow:
     """Replace every macro use in a list of tokens."""
-    if macros.keys().isdisjoint(texts):
+    if not names_any(texts, macros):
         return list(texts)
     nowhere = (0,) * len(texts)
     out = expand_uses(texts, nowhere, nowhere, macros)

@@ -7,7 +7,7 @@ some names can lead to; the expansion of a text depends on no others.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -57,7 +57,7 @@ class History:
         self.given = dict(given)
         self.changes: dict[str, list[tuple[int, Macro | None]]] = {}
         self.count = 0
-        self._names: tuple[int, list[str]] = (-1, [])
+        self._names: tuple[int, frozenset[str], list[str]] = (-1, frozenset(), [])
 
     def change(self, name: str, known: Macro | None) -> None:
         """Note that a macro is defined, or that there is none any more."""
@@ -66,13 +66,22 @@ class History:
 
     def names_from(self, piece: str) -> Iterator[str]:
         """The names of macros, in force or not, that begin with a piece and are longer."""
-        if self._names[0] != self.count:
-            self._names = self.count, sorted(self.given.keys() | self.changes.keys())
-        names = self._names[1]
+        names = self._by_name()[2]
         for at in range(bisect_right(names, piece), len(names)):
             if not names[at].startswith(piece):
                 return
             yield names[at]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of all macros, in force or not."""
+        return self._by_name()[1]
+
+    def _by_name(self) -> tuple[int, frozenset[str], list[str]]:
+        if self._names[0] != self.count:
+            names = frozenset((*self.given, *self.changes))
+            self._names = self.count, names, sorted(names)
+        return self._names
 
 
 class InForce(Mapping[str, Macro]):
@@ -105,6 +114,22 @@ class InForce(Mapping[str, Macro]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+
+def names_any(texts: Sequence[str], macros: Mapping[str, Macro]) -> bool:
+    """False if surely none of some tokens names a macro."""
+    names = macros.history.names if isinstance(macros, InForce) else macros.keys()
+    return not names.isdisjoint(texts)
+
+
+def ever_defined(macros: Mapping[str, Macro]) -> Iterator[Macro]:
+    """The macros that are in force at some point of the file to which a mapping belongs."""
+    if not isinstance(macros, InForce):
+        yield from macros.values()
+        return
+    yield from macros.history.given.values()
+    for changes in macros.history.changes.values():
+        yield from (known for _, known in changes if known is not None)
 
 
 def closure(names: Iterable[str], macros: Mapping[str, Macro]) -> tuple[Macro, ...]:
