@@ -385,7 +385,7 @@ def type_limits(region: Region, parameters: Parameters) -> isl.Set:
     """Value ranges of parameters by their types, where they matter: where arithmetic may wrap around, and
     where a signed value is used both converted and unconverted."""
     used = _used_parameters(region)
-    tied = {n for n in used if n in parameters.ties and not parameters.ties[n][0].symbols.isdisjoint(used)}
+    tied = {n for n in used if n in parameters.ties and not parameters.ties[n].value.symbols.isdisjoint(used)}
     types = {n: t for n in used if isinstance(t := parameters.types.get(n), Integer)}
     natural = {n for n, t in types.items() if not t.signed and (parameters.wrapping or n in tied)}
     return _set_of_parameters([*_ranges(natural, parameters), *_ties(used, parameters)], parameters)
@@ -400,11 +400,14 @@ def _ties(used: set[str], parameters: Parameters) -> list[Condition]:
     """Conditions that tie parameters to the values of which they are conversions, if both are used."""
     conditions: list[Condition] = []
     for name in sorted(used & parameters.ties.keys()):
-        value, bits, signed = parameters.ties[name]
+        tie = parameters.ties[name]
+        value, symbol, size = tie.value, Poly.atom(Symbol(name)), 1 << tie.to.bits
         if value.symbols.isdisjoint(used):
             continue
-        symbol, size = Poly.atom(Symbol(name)), 1 << bits
-        low = -(size >> 1) if signed else 0
+        if tie.of.signed:
+            half = 1 << (tie.of.bits - 1)
+            conditions += [Compare(">=", value + half), Compare(">=", -value + (half - 1))]
+        low = -(size >> 1) if tie.to.signed else 0
         inside = AllOf((Compare(">=", value - low), Compare(">=", -value + (low + size - 1))))
         difference = symbol - value
         beyond = AllOf((negate(inside), Compare("==", difference - floor_div(difference, size) * size)))

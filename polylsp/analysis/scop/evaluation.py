@@ -30,7 +30,7 @@ from polylsp.analysis.scop.symbolic_value import (
     negate,
 )
 from polylsp.analysis.scop.walk_scope import Scope, may_touch
-from polylsp.analysis.scop.walk_state import At, Base, Entry, Member, Opaque, PointerValue, Value
+from polylsp.analysis.scop.walk_state import At, Base, Entry, Member, Opaque, PointerValue, Tie, Value
 from polylsp.ir.effects import element_of
 from polylsp.ir.program import (
     AddressOf,
@@ -127,7 +127,9 @@ def converted(value: Poly, expression: Expr, scope: Scope) -> Poly:
     result = scope.parameters.symbol(
         ("converted", value, expression.type), spell_value(expression), expression.type
     )
-    scope.parameters.ties[next(iter(result.symbols))] = (value, expression.type.bits, expression.type.signed)
+    own = expression.operand.type if isinstance(expression, Cast) else expression.type
+    tie = Tie(value, own if isinstance(own, Integer) else expression.type, expression.type)
+    scope.parameters.ties[next(iter(result.symbols))] = tie
     return result
 
 

@@ -25,7 +25,7 @@ from polylsp.analysis.scop.symbolic_value import (
     Symbol,
     floor_div,
 )
-from polylsp.ir.program import Rejection, Site, Type, Variable
+from polylsp.ir.program import Integer, Rejection, Site, Type, Variable
 from polylsp.poly.scop import Addresses
 
 ANYWHERE = 1 << 30
@@ -126,15 +126,24 @@ Value = Union[Poly, PointerValue, Opaque]
 Environment = dict[str, Value]
 
 
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """A conversion of a `value` from a type, whose range a signed value never leaves, to another one."""
+
+    value: Poly
+    of: Integer
+    to: Integer
+
+
 @dataclass
 class Parameters:
     """The parameters of a function's nests: their isl names, spelling and types; `dimensions` are the isl
     names of iterators, `iterators` how each is spelled; `wrapping`: some unsigned value may wrap around, so
-    that their limits matter; `ties` are the values of which some parameters are conversions, to how many
-    bits, and whether signed; `derived` are parameters for values that were computed, `products` those for
-    products of others; `epoch` counts the stretches of code between which memory may change unseen: its
-    contents are another value in each; `addresses` records where the addresses of the function's variables
-    escape to; `usual` are variables that surely start loops with usual values (see `reductions.py`)."""
+    that their limits matter; `ties` are the values of which some parameters are conversions; `derived` are
+    parameters for values that were computed, `products` those for products of others; `epoch` counts the
+    stretches of code between which memory may change unseen: its contents are another value in each;
+    `addresses` records where the addresses of the function's variables escape to; `usual` are variables that
+    surely start loops with usual values (see `reductions.py`)."""
 
     texts: dict[str, str] = field(default_factory=dict)
     types: dict[str, Type] = field(default_factory=dict)
@@ -143,7 +152,7 @@ class Parameters:
     wrapping: bool = False
     derived: set[str] = field(default_factory=set)
     products: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    ties: dict[str, tuple[Poly, int, bool]] = field(default_factory=dict)
+    ties: dict[str, Tie] = field(default_factory=dict)
     epoch: int = 0
     addresses: Addresses = field(default_factory=lambda: Addresses())
     usual: frozenset[str] = frozenset()
