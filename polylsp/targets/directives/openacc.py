@@ -8,7 +8,8 @@ from polylsp.core.settings import Settings
 from polylsp.emit.c_pragmas import Clause, Directive, clauses, condition, listed
 from polylsp.emit.directive_placing import no_room
 from polylsp.emit.subject import Subject
-from polylsp.ir.program import Binary
+from polylsp.ir.effects import effects
+from polylsp.ir.program import Array, Binary, Constant, Variable
 from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Answer
 from polylsp.model.facts import LoopFacts
@@ -25,7 +26,14 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
 
 
 def _refused(subject: Subject, kernel: Kernel) -> str:
-    """Compilers take reductions of scalars only, and no `!=` (OpenACC 3.3, 2.9)."""
+    """Compilers take reductions of scalars only, and no `!=` (OpenACC 3.3, 2.9); gcc's code for arrays whose
+    length is no constant crashes."""
+    variable = next(
+        filter(_has_variable_length, effects(subject.loop(kernel.loops[0].ordinal)).variables), None
+    )
+    if variable is not None:
+        name = variable.source_name
+        return f"Not all OpenACC compilers take `{name}`, whose length is no constant: allocate it."
     for loop in kernel.loops:
         condition = subject.loop(loop.ordinal).condition
         if isinstance(condition, Binary) and condition.operator == "!=":
@@ -36,6 +44,16 @@ def _refused(subject: Subject, kernel: Kernel) -> str:
     combined = (name for clause in kernel.sharing.reductions for name in clause.arguments)
     refused = next((name for name in combined if name.partition("[")[0] in arrays), None)
     return f"OpenACC cannot add up `{refused}` in parallel: only scalars." if refused else ""
+
+
+def _has_variable_length(variable: Variable) -> bool:
+    """True for a local array with a dimension that is no constant."""
+    of_type = variable.type if variable.storage == "local" else None
+    while isinstance(of_type, Array):
+        if of_type.extent is not None and not isinstance(of_type.extent, Constant):
+            return True
+        of_type = of_type.element
+    return False
 
 
 def _loops(
