@@ -43,7 +43,9 @@ def region_of(subject: Subject, ordinal: int) -> Region | Declined:
     """Region that runs on the device for a loop: the outermost loop around it with a model."""
     facts = subject.known(ordinal)
     if subject.nest(ordinal) is None:
-        return Declined(f"The loop `{facts.iterator or facts.kind}` has no affine model: {_hint(facts)}.")
+        return Declined(
+            f"The loop `{facts.iterator or facts.kind}` cannot be offloaded as it is: {_why(facts)}."
+        )
     outer = next(each for each in (*subject.around(ordinal), facts) if subject.nest(each.ordinal) is not None)
     found = _block_of(subject.function.body, outer.ordinal)
     if not found:
@@ -85,8 +87,13 @@ def region_at(
     for loop in loops_in(*statements):
         nest = subject.nest(loop.ordinal)
         if nest is None:
-            name, line = loop.iterator or loop.kind, subject.line_number(loop.site)
-            return Declined(f"The loop `{name}` in line {line} has no affine model.")
+            line = subject.line_number(loop.site)
+            if loop.implied:
+                return Declined(f"The array statement in line {line} cannot be offloaded: {_NOT_LINEAR}.")
+            why = _why(subject.known(loop.ordinal))
+            return Declined(
+                f"The loop `{loop.iterator or loop.kind}` in line {line} cannot be offloaded: {why}."
+            )
         nests[id(nest[1])] = nest[1]
     scop = merged(tuple(nests.values()))
     if scop is None:
@@ -144,6 +151,10 @@ def declared_in(statements: Sequence[Statement]) -> frozenset[str]:
     return frozenset(s.variable.name for s in walk(*statements) if isinstance(s, Declare))
 
 
-def _hint(facts: LoopFacts) -> str:
+def _why(facts: LoopFacts) -> str:
+    """Reason why there is no model of a loop, as half a sentence."""
     rejection = getattr(facts.verdict, "rejection", None)
-    return rejection.message if rejection is not None else "simplify its bounds and subscripts"
+    return rejection.message if rejection is not None else _NOT_LINEAR
+
+
+_NOT_LINEAR = "its bounds or subscripts are no linear functions of the counters"
