@@ -61,7 +61,7 @@ def obstacle(statement: Statement, calls: Calls) -> Rejection | None:
 def unknown_call(call: Call, calls: Calls) -> Rejection:
     """Rejection of a call whose effects keep iterations in order, or are unknown."""
     if call.function in calls.refused:
-        text = f"what `{call.function}` reads and writes cannot be told: {calls.refused[call.function]}"
+        text = f"the effects of `{call.function}` are unknown: {calls.refused[call.function]}"
         return Rejection("unknown-call", call.site, text)
     known = call_obstacle(call.function)
     if known is not None:
