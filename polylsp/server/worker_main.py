@@ -98,7 +98,7 @@ class Answering:
     measurable: Planning
     draw: Enumerating
     tidy: Callable[[Callable[[], bool]], None] = lambda _: None
-    """What may be done between two requests, until one is there."""
+    """Work that may be done between two requests, until one is there."""
 
 
 def main(analyse: Analysis | None = None, answering: Answering | None = None) -> None:
