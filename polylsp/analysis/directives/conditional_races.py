@@ -216,9 +216,12 @@ def _chosen_by_data(
     write = conflict.source if conflict.source.kind == "write" else conflict.sink
     if not write.indirect or write.kind != "write" or _is_handed_out(sharing, write, loop):
         return None
-    own = _from_calls(loop)
-    if any(_is_from_call(subscript, own) for subscript in _written_subscripts(loop, write)):
+    own, written = _from_calls(loop), _written_subscripts(loop, write)
+    if any(_is_from_call(subscript, own) for subscript in written):
         return None
+    read = {n.place.variable for s in written for n in subexpressions(s) if isinstance(n, Read)}
+    if any(sharing.varies(v.source_name) and v.name not in effects(loop).scalars for v in read):
+        return None  # Each thread has elements of its own, as of its number.
     repeated = _index_array(loop, write)
     condition = (
         f"`{repeated}` has repeated values" if repeated else f"`{write.text}` is one element in two of them"
