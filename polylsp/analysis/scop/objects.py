@@ -25,7 +25,7 @@ from polylsp.analysis.scop.symbolic_value import ZERO, AllOf, Compare, Poly, Sym
 from polylsp.analysis.scop.walk_scope import set_of
 from polylsp.analysis.scop.walk_state import At, Base, Member, Parameters, anything, readable
 from polylsp.ir.effects import may_alias_types
-from polylsp.ir.program import Array, OtherType, Pointer, Rejection, Struct, Variable
+from polylsp.ir.program import Array, Complex, OtherType, Pointer, Rejection, Struct, Variable
 from polylsp.ir.verdict import Assumption
 from polylsp.poly.scop import BoundCondition, Memory, Polynomial
 
@@ -205,7 +205,8 @@ def _agree(members: Members) -> bool:
     """True if all accesses of an object see elements of one size, and none leaves the first row of an array
     that others see as rows."""
     sizes = {
-        a.type if isinstance(a.type, (Struct, OtherType)) else getattr(a.type, "bits", 64) for _, a in members
+        a.type if isinstance(a.type, (Struct, OtherType, Complex)) else getattr(a.type, "bits", 64)
+        for _, a in members
     }
     loose = any(a.path.loose for _, a in members)
     rows = any(s != ZERO for _, a in members for s in a.path.subscripts[:-1])

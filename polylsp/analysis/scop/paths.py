@@ -416,7 +416,8 @@ def _seen_as(
     if isinstance(old, OtherType) or isinstance(new, OtherType):
         if at_start:
             return pointer
-    elif any(isinstance(each, Array) or _is_union(each) for each in (old, new)):
+    elif any(isinstance(each, Array | Complex) or _is_union(each) for each in (old, new)):
+        # A real number may be a part of a complex one.
         return _another_view(site)
     declared = isinstance(pointer.base.variable.type, Array) and not pointer.base.fresh
     if declared or is_scalar_storage(pointer.base):

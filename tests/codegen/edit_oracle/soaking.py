@@ -59,6 +59,7 @@ CLASSES: dict[str, Callable[[Writer], None]] = {
     "layouts": control.layouts,
     "reports": control.reports,
     "copies": memory.copies,
+    "complex": value.complex_numbers,
     "mixed": _mixed,
 }
 """Pieces of the programs of each class."""

@@ -451,3 +451,41 @@ def while_loops(w: Writer) -> None:
         ]
     w.result(i)
     w.result(k)
+
+
+def _complex_array(w: Writer, kind: str) -> str:
+    """An array of complex numbers as the kernel names it, and whose parts are small whole numbers."""
+    part, stored, seen = kind.split()[0], w.name("g"), w.local("z")
+    w.data.append(f"static {kind} {stored}[{ROOM}];")
+    w.fill.append(f"fill_{part}(({part} *){stored}, {2 * ROOM}, -3, 3);")
+    w.show.append(f"show_{part}({w.next_shown()}, ({part} *){stored}, {2 * ROOM});")
+    star = w.pick("*restrict ", "*")
+    w.params.append((f"{kind} {star}{seen}", stored))
+    return seen
+
+
+def complex_numbers(w: Writer) -> None:
+    """Complex numbers: element by element, passed on, summed up, kept by iterations, and seen by their parts."""
+    kind = w.pick("double complex", "double complex", "float complex")
+    part = kind.split()[0]
+    w.top.append("#include <complex.h>")
+    z, y, r = _complex_array(w, kind), _complex_array(w, kind), w.array(part)
+    s, t, p = w.local("s"), w.local("t"), w.local("p")
+    w.head += [f"{kind} {s} = 0, {t} = 1;", f"{part} *{p} = ({part} *){z};"]
+    forms = [
+        w.loop([f"{z}[i] = {y}[i] * (1 + 2 * I);"], PARALLEL),
+        w.loop([f"{z}[i] = conj({y}[i]) - {z}[i];", f"{r}[i] = creal({y}[i]) + cimag({z}[i]);"], PARALLEL),
+        w.loop([f"{t} = {y}[i] + 2.0i;", f"{z}[i] = {t} * {t};"], PARALLEL),
+        w.loop([f"{s} += {y}[i] * {r}[i];"], PARALLEL),
+        w.loop([f"{s} = {y}[i] + {s};", f"{r}[i] = cimag({y}[i]);"], PARALLEL),
+        w.loop([f"{z}[i] = {z}[i - 1] + {y}[i];"], SEQUENTIAL, "1"),
+        w.loop([f"{s} = {y}[i] - conj({s});"], OPEN),
+        w.loop([f"{p}[2 * i] = creal({z}[i + 1]);"], SEQUENTIAL, "0", "n - 1"),
+        w.loop([f"{p}[2 * i + 1] = {r}[i];"], PARALLEL),
+        w.loop([f"{p}[i] = {r}[i] + cimag({z}[i]);"], OPEN),
+        w.loop([f"if (creal({y}[i]) > 0) {z}[i] = {y}[i] * I;"], PARALLEL),
+    ]
+    w.code += w.pick(*forms)
+    if w.chance(50):
+        w.code += w.pick(*forms)
+    w.result(f"creal({s}) + 3 * cimag({s}) + creal({t})")
