@@ -16,7 +16,7 @@ from tree_sitter import Node
 from polylsp.core.text import Span, newline
 from polylsp.emit.c_syntax import Braces, LoopText, Part, every, file_node, function_node
 from polylsp.emit.subject import Subject
-from polylsp.ir.program import Array, Floating, Integer, Pointer, Type, Variable
+from polylsp.ir.program import Array, Complex, Floating, Integer, Pointer, Type, Variable
 from polylsp.ir.spelling import integer_words
 from polylsp.model.action import Replacement
 
@@ -220,6 +220,9 @@ def element_words(subject: Subject, variable: Variable, of_type: Type) -> str | 
     while isinstance(inner, (Array, Pointer)):
         inner = inner.element if isinstance(inner, Array) else inner.to
         levels += 1
+    if isinstance(of_type, Complex):
+        # `complex` is a macro, which the tree of the source does not count to the type.
+        return f"{_FLOATINGS[of_type.bits]} _Complex"
     found = _declared(subject, variable, levels) if inner == of_type else None
     return found or plain_words(of_type)
 
