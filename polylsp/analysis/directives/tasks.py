@@ -432,7 +432,8 @@ def lost_result(directed: Directed, directive: AnyDirective) -> Lacking | None:
     task = _part(directed, directive) if isinstance(directive, Directive) else None
     if task is None or task.directive is None or task.directive.words != ("task",):
         return None
-    if any(isinstance(clause, UnknownClause) for clause in task.directive.clauses):
+    # A task that may be merged into its creator has no copies then (OpenMP 5.2, 12.5).
+    if any(isinstance(c, UnknownClause) or c == OtherClause("mergeable") for c in task.directive.clauses):
         return None
     after = [s for s in _list_around(directed.function.body, task.site) if s.site.first > task.site.last]
     for statement in always_run(Block(task.statements)):
