@@ -16,11 +16,21 @@ from polylsp.analysis.dependence.conflicts import Conflict, Conflicts, same_iter
 from polylsp.analysis.dependence.witness import meeting
 from polylsp.analysis.directives.parallel_regions import ParallelRegion, Part, phases
 from polylsp.analysis.directives.races import happens_always
-from polylsp.analysis.directives.thread_order import is_guarded
+from polylsp.analysis.directives.thread_order import is_guarded, reads_any
 from polylsp.analysis.scop.regions import Nest
 from polylsp.ir.directive import Limit, Unordered
 from polylsp.ir.effects import effects, nodes, walk
-from polylsp.ir.program import Call, within
+from polylsp.ir.program import (
+    AddressOf,
+    Assign,
+    Call,
+    Expr,
+    If,
+    Loop,
+    Read,
+    subscripts,
+    within,
+)
 from polylsp.poly.scop import Access
 
 OfThread = Callable[[int, int], Sequence[tuple[Nest, Conflicts]]]
@@ -42,7 +52,7 @@ class _Use:
 
 def block_finding(region: ParallelRegion, of_thread: OfThread) -> Unordered | None:
     """An element that two threads use at once, one of them writing it, if there surely is one."""
-    if not _goes_by_number(region):
+    if not _goes_by_number(region) or _goes_by_others(region):
         return None
     team = _team(region)
     if team < 2:
@@ -68,6 +78,30 @@ def _goes_by_number(region: ParallelRegion) -> bool:
     ]  # fmt: skip
     named = any(c.function == _NUMBER for c in effects(region.body).calls)
     return named and all(within(site, region.site) for site in everywhere)
+
+
+def _goes_by_others(region: ParallelRegion) -> bool:
+    """True if variables that threads share and change, as the next number of a queue, may decide which
+    elements a thread accesses, or whether it does."""
+    assigned = [s for s in walk(region.body) if isinstance(s, Assign) and not s.target.steps]
+    named = (n for s in walk(region.body) for n in nodes(s) if isinstance(n, AddressOf))
+    found = {n.place.variable for n in named if not n.place.steps}
+    found |= {s.target.variable for s in assigned} - region.own_variables
+    tests = [s for s in walk(region.body) if isinstance(s, (If, Loop)) and s.condition is not None]
+    while True:
+        # What is set under a condition on such a variable depends on it too.
+        under = [s for s in tests if s.condition is not None and reads_any(s.condition, found)]
+        inside = {s.target.variable for each in under for s in walk(each) if isinstance(s, Assign)}
+        more = {s.target.variable for s in assigned if reads_any(s.value, found)} | inside
+        if more <= found:
+            break
+        found |= more
+    chosen = [
+        e for s in walk(region.body) for n in nodes(s) if isinstance(n, Read) for e in subscripts(n.place)
+    ]
+    chosen += [e for s in walk(region.body) if isinstance(s, Assign) for e in subscripts(s.target)]
+    chosen += [s.condition for s in tests if s.condition is not None]
+    return any(reads_any(each, found) for each in chosen)
 
 
 def _team(region: ParallelRegion) -> int:

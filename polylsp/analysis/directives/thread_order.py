@@ -77,7 +77,7 @@ def _looked_at(loop: Loop, guarded: list[Site]) -> set[Variable]:
     assigned = [s for s in walk(loop) if isinstance(s, Assign) and not s.target.steps]
     found = {s.target.variable for s in assigned if any(within(s.site, each) for each in guarded)}
     while True:
-        more = {s.target.variable for s in assigned if _reads(s.value, found)} - found
+        more = {s.target.variable for s in assigned if reads_any(s.value, found)} - found
         if not more:
             return found
         found |= more
@@ -91,10 +91,11 @@ def _exits_on(loop: Loop, variables: Set[Variable]) -> bool:
         if isinstance(s, If) and any(isinstance(each, Jump) for each in walk(s.then, s.otherwise))
     )
     own = (loop.condition,) if loop.condition is not None else ()
-    return any(_reads(condition, variables) for condition in (*own, *leaving))
+    return any(reads_any(condition, variables) for condition in (*own, *leaving))
 
 
-def _reads(value: Expr, variables: Set[Variable]) -> bool:
+def reads_any(value: Expr, variables: Set[Variable]) -> bool:
+    """True if an expression reads one of some variables."""
     return any(isinstance(n, Read) and n.place.variable in variables for n in subexpressions(value))
 
 
