@@ -24,7 +24,6 @@ from polylsp.ir.program import (
     AddressOf,
     Assign,
     Call,
-    Expr,
     If,
     Loop,
     Read,
