@@ -329,17 +329,17 @@ def _passed_on(
             return None
         write = access_point(next(a for a in accesses if a.kind == "write"))
         return Lacking("sum", variable.source_name, write, summing(operator, variable, clauses[0]))
-    if not flows or (starts and _is_stream(loop, variable)):
+    if not flows or (starts and operator is None and _is_stream(loop, variable)):
         return None
     shown = witness(conflicts, flows[0], loop.ordinal)
     return None if shown is None else Race(shown, copied=True)
 
 
 def _is_stream(loop: Loop, variable: Variable) -> bool:
-    """True for an integer that is computed from its value before, as the state of a generator of random
+    """True for a variable that is computed from its value before, as the state of a generator of random
     numbers, of which threads may have one each."""
     assigned = [s for s in walk(loop) if isinstance(s, Assign) and s.target.variable == variable]
-    return not isinstance(variable.type, Floating) and any(
+    return any(
         s.operator is not None
         or any(isinstance(n, Read) and n.place.variable == variable for n in subexpressions(s.value))
         for s in assigned
