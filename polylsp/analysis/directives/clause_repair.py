@@ -338,12 +338,16 @@ def _passed_on(
 def _is_stream(loop: Loop, variable: Variable) -> bool:
     """True for a variable that is computed from its value before, as the state of a generator of random
     numbers, of which threads may have one each."""
-    assigned = [s for s in walk(loop) if isinstance(s, Assign) and s.target.variable == variable]
-    return any(
-        s.operator is not None
-        or any(isinstance(n, Read) and n.place.variable == variable for n in subexpressions(s.value))
-        for s in assigned
-    )
+    assigned = [s for s in walk(loop) if isinstance(s, Assign)]
+    if any(s.operator is not None and s.target.variable == variable for s in assigned):
+        return True
+    feeding: set[Variable] = set()
+    while True:
+        values = (s.value for s in assigned if s.target.variable in feeding | {variable})
+        more = {n.place.variable for v in values for n in subexpressions(v) if isinstance(n, Read)}
+        if more <= feeding:
+            return variable in feeding
+        feeding |= more
 
 
 def _misused_sum(conflicts: Conflicts, sharing: DataSharing, variable: Variable) -> Finding | None:
