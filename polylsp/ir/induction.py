@@ -15,10 +15,12 @@ from polylsp.ir.program import (
     Binary,
     Block,
     Call,
+    Cast,
     Declare,
     Evaluate,
     Expr,
     If,
+    Integer,
     Jump,
     Loop,
     Place,
@@ -114,13 +116,31 @@ def _without_sites(value: object) -> object:
 
 def _step(assign: Assign, inner: tuple[tuple[Loop, Expr | None], ...], in_prologue: bool) -> Step | None:
     change = additive(assign)
-    if change is None:
+    if change is None or _passes_narrower(assign):
         return None
     amount, sign = change
     reads_itself = any(
         isinstance(n, Read) and n.place.variable == assign.target.variable for n in subexpressions(amount)
     )
     return None if reads_itself else Step(amount, sign, inner, in_prologue)
+
+
+def _passes_narrower(assign: Assign) -> bool:
+    """True if a sum passes a type with fewer values than its variable's."""
+    of_type, value = assign.target.type, stripped(assign.value)
+    parts = [assign.value]
+    if assign.operator is None and isinstance(value, Binary):
+        parts += [one for one in (value.left, value.right) if reads_only(one, assign)]
+    return isinstance(of_type, Integer) and any(_narrows(one, of_type) for one in parts)
+
+
+def _narrows(expression: Expr, of_type: Integer) -> bool:
+    """True if a conversion around an expression has fewer values than a type."""
+    while isinstance(expression, Cast):
+        if isinstance(expression.type, Integer) and expression.type.bits < of_type.bits:
+            return True
+        expression = expression.operand
+    return False
 
 
 def _assignments(

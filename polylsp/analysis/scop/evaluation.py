@@ -56,6 +56,8 @@ from polylsp.ir.program import (
 from polylsp.ir.spelling import spell, spell_value
 from polylsp.ir.verdict import Assumption
 
+_INT = Integer(32, True)
+
 
 def wrapped(value: Poly, expression: Expr, scope: Scope) -> Poly:
     """`value` as its type holds it: unsigned arithmetic is modulo a power of two. Values below
@@ -63,7 +65,8 @@ def wrapped(value: Poly, expression: Expr, scope: Scope) -> Poly:
     of_type = expression.type
     assert isinstance(of_type, Integer)
     if of_type.signed:
-        return value
+        # C computes no narrower sums than `int`, NumPy does, and they wrap around.
+        return value if of_type.bits >= 32 else _as_signed(value, expression, _INT, of_type, scope)
     size = 1 << of_type.bits
     constant = value.as_constant
     if constant is not None:
@@ -72,17 +75,67 @@ def wrapped(value: Poly, expression: Expr, scope: Scope) -> Poly:
         return _assumed_to_fit(value, expression, of_type, scope)
     if value.symbols.isdisjoint(scope.dimensions) and isinstance(expression, Cast):
         return value if scope.never_negative(value) else converted(value, expression, scope)
-    value = _unwrapped_above(value, expression, of_type, scope)
+    inside = _unwrapped_above(value, of_type, scope)
+    value = inside if inside is not None else _assumed_to_fit(value, expression, of_type, scope)
+    return _unwrapped_below(value, size, scope)
+
+
+def held(value: Poly, of_type: Integer, scope: Scope) -> Poly:
+    """The sum of what a loop adds to a variable, as the variable's type holds it. Where that may or may not
+    be within range, the additions carry the assumption that it is."""
+    if of_type.bits >= 64 or not is_affine(value, frozenset(scope.dimensions)):
+        return value
+    size = 1 << of_type.bits
+    if of_type.signed:
+        # An `int` does not overflow in a correct program; a narrower sum is converted from one.
+        return value if of_type.bits >= 32 else _narrowed(value, size, scope) or value
+    inside = _unwrapped_above(value, of_type, scope)
+    value = value if inside is None else inside
+    if of_type.bits < 32 and not scope.never_negative(value):
+        return value - floor_div(value, size) * size
+    return _unwrapped_below(value, size, scope)
+
+
+def _narrowed(value: Poly, size: int, scope: Scope) -> Poly | None:
+    """`value` converted to a signed type of `size` values, where some iteration surely exceeds it."""
+    half = size >> 1
+    if not always_too_large(value, half, scope) and not always_too_large(-value, half + 1, scope):
+        return None
+    return value - floor_div(value + half, size) * size
+
+
+def _as_signed(value: Poly, expression: Expr, source: Integer, to: Integer, scope: Scope) -> Poly:
+    """A value of the type `source` converted to a signed type that does not hold all of its values; assumed
+    to be within range where it may or may not be."""
+    constant, half = value.as_constant, 1 << (to.bits - 1)
+    if constant is not None:
+        return Poly.constant((constant + half) % (2 * half) - half)
+    if value.symbols.isdisjoint(scope.dimensions):
+        return converted(value, expression, scope)
+    below = Compare(">=", -value + (half - 1))
+    inside = AllOf((below, Compare(">=", value + half))) if source.signed else below
+    if scope.always(inside):
+        return value
+    if source.bits == to.bits and always_too_large(value, half, scope):
+        return choice(below, value, value - 2 * half)
+    if (narrowed := _narrowed(value, 2 * half, scope)) is not None:
+        return narrowed
+    scope.assume(that_it_fits(expression, to))
+    return value
+
+
+def _unwrapped_below(value: Poly, size: int, scope: Scope) -> Poly:
+    """`value` as an unsigned type of `size` values holds it, where that is not too large."""
     if scope.never_negative(value):
         return value
     scope.parameters.wrapping = True
     return choice(Compare(">=", value), value, value + size)
 
 
-def _unwrapped_above(value: Poly, expression: Expr, of_type: Integer, scope: Scope) -> Poly:
-    """`value` wrapped into the type's range, or assumed to be within it. An object has less than 2**63 bytes,
-    so 64-bit values are taken to be within range unless they surely are not. A multiple of an iterator is
-    assumed to be where others would meet it 2**31 iterations later."""
+def _unwrapped_above(value: Poly, of_type: Integer, scope: Scope) -> Poly | None:
+    """`value` wrapped into the type's range; `None` where it may or may not be within it. An object has less
+    than 2**63 bytes, so 64-bit values are taken to be within range unless they surely are not. A multiple of
+    an iterator is taken to be where others would meet it 2**31 iterations later."""
     size = 1 << of_type.bits
     if _stays_below(value, size, scope):
         return value
@@ -92,9 +145,7 @@ def _unwrapped_above(value: Poly, expression: Expr, of_type: Integer, scope: Sco
     if wide and _multiplies(value, 1 << of_type.bits // 2, scope):
         # Hash functions mean their products to wrap. isl takes minutes for the remainders.
         raise NotAffineError
-    if always_too_large(value, size, scope):
-        return value - floor_div(value, size) * size
-    return _assumed_to_fit(value, expression, of_type, scope)
+    return value - floor_div(value, size) * size if always_too_large(value, size, scope) else None
 
 
 def _multiplies(value: Poly, least: int, scope: Scope) -> bool:
@@ -530,19 +581,7 @@ def _cast(expression: Expr, operand: Expr, to: Integer, scope: Scope) -> Value:
     source = operand.type
     if source.bits < to.bits or (source.bits == to.bits and source.signed):
         return value
-    constant, half = value.as_constant, 1 << (to.bits - 1)
-    if constant is not None:
-        return Poly.constant((constant + half) % (2 * half) - half)
-    if value.symbols.isdisjoint(scope.dimensions):
-        return converted(value, expression, scope)
-    below = Compare(">=", -value + (half - 1))
-    inside = AllOf((below, Compare(">=", value + half))) if source.signed else below
-    if scope.always(inside):
-        return value
-    if source.bits == to.bits and always_too_large(value, half, scope):
-        return choice(below, value, value - 2 * half)
-    scope.assume(that_it_fits(expression, to))
-    return value
+    return _as_signed(value, expression, source, to, scope)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from polylsp.analysis.scop.counters import (
     varying,
     with_index,
 )
-from polylsp.analysis.scop.evaluation import condition_of, value_of
+from polylsp.analysis.scop.evaluation import condition_of, held, value_of
 from polylsp.analysis.scop.inputs import inputs_of
 from polylsp.analysis.scop.objects import seen_in_two_ways
 from polylsp.analysis.scop.paths import LoopEntry, Path, RawAccess, RawStatement, Region
@@ -121,10 +121,14 @@ def enter_loop(loop: Loop, scope: Scope) -> Entered:
     head = dict(scope.environment)
     progress = values_taken(counter, dimension)
     scope.active = scope.where(progress)
+    summed = {n: v for n, v in changed.items() if n in amounts and v != counter.variable}
+    # Before its number of iterations is known, a loop takes every narrow sum out of range.
+    scope.environment |= {n: _held(v, head[n], scope, most_bits=31) for n, v in summed.items()}
     domain, guarded, rounds_done = iterations_of(loop, scope, counter, frame)
     scope.environment = head
     scope.active = domain
     frame.domain = domain
+    head.update({n: _held(v, head[n], scope) for n, v in summed.items()})
 
     def leave(after: Scope) -> None:
         after.environment = _after(outside, changed, amounts, rounds_done, after, loop)
@@ -161,6 +165,14 @@ def _at_head(
     return with_index(start, index + amount[0] * rounds)
 
 
+def _held(variable: Variable, value: Value, scope: Scope, most_bits: int = 63) -> Value:
+    """The value of a variable as its type holds it, if that has no more than some bits."""
+    of_type = variable.type
+    if not isinstance(of_type, Integer) or not isinstance(value, Poly) or of_type.bits > most_bits:
+        return value
+    return held(value, of_type, scope)
+
+
 def _after(
     outside: Environment,
     changed: Mapping[str, Variable],
@@ -180,9 +192,8 @@ def _after(
         index = index_of(start)
         if count is not None and name in amounts and index is not None:
             total, early = amounts[name]
-            result[name] = with_index(
-                start or ZERO, index + total * count + (ZERO if loop.post_test else early)
-            )
+            end = with_index(start or ZERO, index + total * count + (ZERO if loop.post_test else early))
+            result[name] = _held(variable, end, scope)
         elif scope.frames or not isinstance(variable.type, Integer):
             result[name] = varying(variable, len(scope.frames), loop.site)
         else:

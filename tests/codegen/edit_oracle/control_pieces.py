@@ -64,9 +64,12 @@ def counters(w: Writer) -> None:
         [f"{a}[({at}) & ~1] += {i};"],
         [f"{a}[{k}] = {b}[{at}];", f"{k} += 2;"],
         [f"{a}[{at}] = {k};", f"{k}++;"],
+        *_wrapping(w, k, a, f"{b}[{at}]"),
     )
     if any(k in line for line in body):
-        w.head.append(f"int {k} = {w.pick('0', '1')};")
+        is_narrow = any("100" in line for line in body)
+        narrow = w.pick("unsigned char", "signed char", "unsigned char", "unsigned short")
+        w.head.append(f"{narrow if is_narrow else 'int'} {k} = {w.pick('0', '1', '250' if is_narrow else '0')};")
     w.code += [
         f"{OPEN} {head.format('' if is_outside else f'{counter} ')} {{",
         *(f"    {each}" for each in body),
@@ -76,6 +79,16 @@ def counters(w: Writer) -> None:
         w.result(k)
     if is_outside:
         w.result(i)
+
+
+def _wrapping(w: Writer, k: str, a: str, value: str) -> list[list[str]]:
+    """Bodies with a variable `k` of a narrow type, which soon wraps around."""
+    step = w.pick("+= 64", "+= 100", "-= 96", "+= 255", f"= {k} + 128", "++", "--")
+    return [
+        [f"{a}[({k} + 128) % 100] = {value};", f"{k} {step};"],
+        [f"{k} {step};", f"{a}[(unsigned char){k} % 100] = {value};"],
+        [f"if ({k} == 100) break;", f"{a}[({k} + 128) % 100] = {value};", f"{k} {step};"],
+    ]
 
 
 def nests(w: Writer) -> None:
