@@ -20,6 +20,7 @@ from polylsp.core.query import digest, query
 from polylsp.core.settings import Settings
 from polylsp.core.text import Span
 from polylsp.engine.prepared import (
+    FEW,
     Functions,
     Observer,
     Prepared,
@@ -28,6 +29,7 @@ from polylsp.engine.prepared import (
     Stopped,
     never_stopped,
     reading_stopped,
+    some_first,
     state_of,
 )
 from polylsp.frontends.c.compile_options import Options, options_for
@@ -221,27 +223,18 @@ def read_urgent(
     known = environment_of(items.items, path, options_for(path, settings))
     reader = _Reader(state, items, known, stopped, observe)
     directed = ("pragma" in text.lower() and _DIRECTIVES.search(text)) or known.has_pragma_operator
-    if directed or len(reader.unread()) <= 2 * _URGENT:
+    if directed or len(reader.unread()) <= FEW:
         return None
-    spans = [(k, Span(items.starts[k], items.starts[k] + len(items.items[k].text))) for k in reader.active]
-    met = (k for each in focus for k, span in spans if each.start <= span.end and span.start <= each.end)
-    waiting = list(dict.fromkeys((*met, *reader.active)))[:_URGENT]
-    found: dict[int, Prepared] = {}
-    while waiting:
-        number = waiting.pop()
-        if number not in found:
-            found[number] = one = reader.function(number)
-            waiting += (k for name in one.calls for k in reader.named(name))
-        if len(found) > 4 * _URGENT:
-            return None
+    spans = {k: Span(items.starts[k], items.starts[k] + len(items.items[k].text)) for k in reader.active}
+    found = some_first(spans, focus, reader.function, reader.named)
+    if found is None:
+        return None
     prepared = [(items.starts[k], found[k]) for k in sorted(found)]
     others = len(reader.active) - len(found)
     return Functions(prepared, lambda _: (), included=_included(state, items, known, prepared), others=others)
 
 
 _DIRECTIVES = re.compile(r"\b(omp|acc)\b")
-_URGENT = 8
-"""The number of functions that are read before all others, without those that they call."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,10 +189,10 @@ class Functions:
 
 
 class Reader(Protocol):
-    """Reads a file of one language. `state` is the state of its last version; functions that `stopped` has a
+    """Reads files of one language. `state` is that of a file's last version; functions that `stopped` has a
     limit for are not read, nor remembered; `observe` is called before each one that is really read."""
 
-    def __call__(
+    def read(
         self,
         path: str,
         text: str,
@@ -202,6 +202,19 @@ class Reader(Protocol):
         observe: Observer | None = ...,
     ) -> Functions:
         """The functions of a file."""
+        ...
+
+    def read_urgent(
+        self,
+        path: str,
+        text: str,
+        settings: Settings,
+        state: State,
+        focus: tuple[Span, ...],
+        stopped: Stopped = ...,
+        observe: Observer | None = ...,
+    ) -> Functions | None:
+        """The functions of a file that are read before the others, if these are many."""
         ...
 
 
@@ -274,5 +287,38 @@ def urgent_first(
 
 def _rank(span: Span, focus: tuple[Span, ...]) -> int:
     """The number of the first span of the focus that a function meets."""
-    met = (number for number, each in enumerate(focus) if each.start <= span.end and span.start <= each.end)
+    met = (number for number, each in enumerate(focus) if _meet(span, each))
     return next(met, len(focus))
+
+
+def _meet(one: Span, other: Span) -> bool:
+    return other.start <= one.end and one.start <= other.end
+
+
+FEW = 16
+"""The largest number of unread functions that are all read before the first is analysed."""
+_URGENT = FEW // 2
+"""The number of functions that are read before all others, without those that they call."""
+
+
+def some_first(
+    spans: Mapping[int, Span],
+    focus: Iterable[Span],
+    read: Callable[[int], Prepared],
+    named: Callable[[str], Iterable[int]],
+) -> dict[int, Prepared] | None:
+    """Read the functions (of `spans`) that meet a focus, or else the first, and all that they call; None
+    where these are many."""
+    met = (
+        k for each in focus for k, span in spans.items() if each.start <= span.end and span.start <= each.end
+    )
+    waiting = list(dict.fromkeys((*met, *spans)))[:_URGENT]
+    found: dict[int, Prepared] = {}
+    while waiting:
+        number = waiting.pop()
+        if number not in found:
+            found[number] = one = read(number)
+            waiting += (k for name in one.calls for k in named(name))
+        if len(found) > 2 * FEW:
+            return None
+    return found

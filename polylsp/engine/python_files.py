@@ -13,6 +13,7 @@ from polylsp.core.query import digest, query
 from polylsp.core.settings import Settings
 from polylsp.core.text import Span
 from polylsp.engine.prepared import (
+    FEW,
     Functions,
     Observer,
     Prepared,
@@ -20,6 +21,7 @@ from polylsp.engine.prepared import (
     Stopped,
     never_stopped,
     reading_stopped,
+    some_first,
 )
 from polylsp.frontends.python.definitions import Item, Outline, loop_lines, outline
 from polylsp.frontends.python.lowered_functions import lower, rejected
@@ -54,27 +56,76 @@ def read(
     observe: Observer | None = None,
 ) -> Functions:
     """The functions of a Python file, and the code outside of them if there are loops in it."""
-    items = _outlined(state, text)
-    known = environment(items)
-    kept: dict[tuple[Item, _Needs], Prepared] = {}
-    prepared: list[tuple[int, Prepared]] = []
-    chosen = _with_module(items)
-    for number, item in enumerate(chosen):
-        declarations = known.needed(item)
-        needs = tuple(declarations.items())
-        one = state.prepared.get((item, needs))
-        if one is None:
-            key = item.code
-            if (stop := stopped(key)) is not None:
-                prepared.append((item.start, _refused(item, "budget", reading_stopped(stop), stop.advice)))
-                continue
-            if observe is not None:
-                observe(key, item.name, number, len(chosen))
-            one = _prepare(item, declarations)
-        kept[item, needs] = one
-        prepared.append((item.start, one))
-    state.prepared = kept
-    return Functions(prepared, _no_problems)
+    reader = _Reader(state, _outlined(state, text), stopped, observe)
+    return Functions(reader.all(), _no_problems)
+
+
+def read_urgent(
+    path: str,
+    text: str,
+    settings: Settings,
+    state: State,
+    focus: tuple[Span, ...],
+    stopped: Stopped = never_stopped,
+    observe: Observer | None = None,
+) -> Functions | None:
+    """Some functions of a file of which many were not read before: those in a focus, or else the first, and
+    all that they call."""
+    reader = _Reader(state, _outlined(state, text), stopped, observe)
+    if reader.unread() <= FEW:
+        return None
+    found = some_first(reader.spans(), focus, reader.function, reader.named)
+    if found is None:
+        return None
+    prepared = [(reader.items[k].start, found[k]) for k in sorted(found)]
+    return Functions(prepared, _no_problems, others=len(reader.items) - len(found))
+
+
+class _Reader:
+    """Reads the functions of a file (`items`, in source order), each once. What was read stays read where an
+    observer ends this between two functions."""
+
+    def __init__(self, state: State, outlined: Outline, stopped: Stopped, observe: Observer | None) -> None:
+        self._state, self._stopped, self._observe = state, stopped, observe
+        known = environment(outlined)
+        self.items = _with_module(outlined)
+        self._needs: list[_Needs] = [tuple(known.needed(item).items()) for item in self.items]
+
+    def all(self) -> list[tuple[int, Prepared]]:
+        """All functions and where they start; the state of others is discarded."""
+        found = [(item.start, self.function(k)) for k, item in enumerate(self.items)]
+        current = set(zip(self.items, self._needs, strict=True))
+        self._state.prepared = {each: one for each, one in self._state.prepared.items() if each in current}
+        return found
+
+    def unread(self) -> int:
+        """The number of functions that were not read yet."""
+        return sum(each not in self._state.prepared for each in zip(self.items, self._needs, strict=True))
+
+    def spans(self) -> dict[int, Span]:
+        """The parts of the text where the functions stand, by their numbers."""
+        ends = ((item.ends or (0,))[-1] for item in self.items)
+        return {
+            k: Span(item.start, item.start + end)
+            for k, (item, end) in enumerate(zip(self.items, ends, strict=True))
+        }
+
+    def named(self, name: str) -> list[int]:
+        """The functions of a name."""
+        return [k for k, item in enumerate(self.items) if item.name == name]
+
+    def function(self, number: int) -> Prepared:
+        """Prepare a function."""
+        item, needs = self.items[number], self._needs[number]
+        one = self._state.prepared.get((item, needs))
+        if one is not None:
+            return one
+        if (stop := self._stopped(item.code)) is not None:
+            return _refused(item, "budget", reading_stopped(stop), stop.advice)
+        if self._observe is not None:
+            self._observe(item.code, item.name, number, len(self.items))
+        one = self._state.prepared[item, needs] = _prepare(item, dict(needs))
+        return one
 
 
 def _no_problems(broken: frozenset[int]) -> tuple[FileProblem, ...]:

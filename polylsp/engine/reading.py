@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from importlib import import_module
 from pathlib import Path
 from time import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from polylsp.analysis.scop.summaries import NoSummary, Summary
 from polylsp.core.language import C, Language, language_of
@@ -56,7 +56,7 @@ def read(
     observe: Observer | None = None,
 ) -> Functions:
     """The functions of a file; its state is stored under the name `remembered`, else under its path."""
-    reader, state = _reader(language_for(path)), state_of(remembered or path)
+    read_all, state = _reader(language_for(path)).read, state_of(remembered or path)
 
     def unread(mishap: Mishap) -> Functions:
         message = f"{mishap.of('this file')}: {mishap.advice}."
@@ -68,7 +68,7 @@ def read(
             f"This file is not analysed because it is larger than {settings.max_file_mb} MiB (`max_file_mb`)."
         )
         return Functions([], lambda _: (FileProblem("budget", Span(0, 0), message),))
-    work = partial(reader, path, text, settings, state, stopped, observe)
+    work = partial(read_all, path, text, settings, state, stopped, observe)
     return contained(f"reading the file {path}", work, unread)
 
 
@@ -82,11 +82,9 @@ def read_urgent(
     observe: Observer | None = None,
 ) -> Functions | None:
     """The functions of a file that are read before the others, if it has so many that this is worth it."""
-    language = language_for(path)
-    if language is not C or len(text) > settings.max_file_mb * 2**20:
+    if len(text) > settings.max_file_mb * 2**20:
         return None
-    from polylsp.engine.c_files import read_urgent as read_some
-
+    read_some = _reader(language_for(path)).read_urgent
     work = partial(read_some, path, text, settings, state_of(path), focus, stopped, observe)
     return contained(f"reading the first functions of {path}", work, lambda _: None)
 
@@ -98,7 +96,7 @@ def load(language: Language) -> None:
 
 def _reader(language: Language) -> Reader:
     # Loaded when a file needs it: who reads C has no use for the others.
-    return import_module(f"polylsp.engine.{language.name}_files").read
+    return cast("Reader", import_module(f"polylsp.engine.{language.name}_files"))
 
 
 # --------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from polylsp.emit.subject import Subject
 from polylsp.frontends.python import numpy_functions
 from polylsp.frontends.python.kinds import INT64
 from polylsp.frontends.python.names import Value
+from polylsp.frontends.python.nodes import nodes_in, nodes_in_all
 from polylsp.frontends.python.syntax import constant
 from polylsp.ir.program import Array, Floating, Integer, Pointer, Type, innermost
 from polylsp.ir.verdict import Assumption, Parallel
@@ -90,7 +91,7 @@ def _outer(source: Source, ordinal: int) -> dict[str, int | None]:
 
 
 def _is_stored(body: Sequence[ast.stmt], name: str) -> bool:
-    nodes = (node for one in body for node in ast.walk(one) if isinstance(node, ast.Name))
+    nodes = (node for node in nodes_in_all(body) if isinstance(node, ast.Name))
     return any(node.id == name and isinstance(node.ctx, ast.Store) for node in nodes)
 
 
@@ -125,7 +126,7 @@ def _counter(
         return Declined(f"The loop `{name}` does not count up from a number by a number.")
     stop = call.args[1] if len(call.args) > 1 else call.args[0]
     last = Bound(stop, _least(stop, outer))
-    nodes = [*ast.walk(first), *ast.walk(stop)]
+    nodes = [*nodes_in(first), *nodes_in(stop)]
     if _names(first, stop) & chained or (last.least is None and _names(stop) & outer.keys()):
         return Declined(f"How far `{name}` counts depends on the loops around it: no slices are such a part.")
     calls = [node for node in nodes if isinstance(node, ast.Call)]
@@ -135,7 +136,7 @@ def _counter(
 
 
 def _names(*expressions: ast.expr) -> set[str]:
-    return {n.id for one in expressions for n in ast.walk(one) if isinstance(n, ast.Name)}
+    return {n.id for n in nodes_in_all(expressions) if isinstance(n, ast.Name)}
 
 
 def _is_len(source: Source, call: ast.Call) -> bool:
@@ -235,7 +236,7 @@ def _counted(known: Known, node: ast.Subscript, subscript: ast.expr) -> tuple[st
 
 
 def _is_fixed(known: Known, node: ast.expr) -> bool:
-    inner = list(ast.walk(node))
+    inner = nodes_in(node)
     names = {n.id for n in inner if isinstance(n, ast.Name)}
     whole = all(isinstance(known.numbers.get(name), Integer) for name in names)
     return all(isinstance(n, _WHOLE_NUMBERS) for n in inner) and whole and names.isdisjoint(known.counters)
@@ -308,7 +309,7 @@ def assumptions(known: Known, stores: Sequence[Store]) -> Iterator[Assumption]:
     """Assumptions under which slices end where loops do: an end below zero counts from the end of the
     array."""
     shifts: dict[str, int] = {}
-    for node in (one for store in stores for one in ast.walk(store)):
+    for node in nodes_in_all(stores):
         for _, name, shift in along(known, node) if isinstance(node, ast.Subscript) else ():
             shifts[name] = min(shift, shifts.get(name, shift))
     for name, counter in known.counters.items():
@@ -321,13 +322,13 @@ def assumptions(known: Known, stores: Sequence[Store]) -> Iterator[Assumption]:
 def remarks(stores: Sequence[Store]) -> Iterator[str]:
     """Remarks on inexact equivalence."""
     yield "Slices leave out what is out of range, where a loop would raise an error."
-    if any(isinstance(one, (ast.Pow, ast.Call)) for store in stores for one in ast.walk(store)):
+    if any(isinstance(one, (ast.Pow, ast.Call)) for store in stores for one in nodes_in(store)):
         yield "NumPy may round functions of whole arrays in another way than those of one number."
 
 
 def _is_whole(known: Known, node: Store) -> bool:
     """True if a statement computes with integers only."""
-    for one in ast.walk(node):
+    for one in nodes_in(node):
         text = ast.unparse(one) if isinstance(one, (ast.Name, ast.Attribute)) else ""
         types = (known.numbers.get(text), known.arrays.get(text))
         other = any(each is not None and not isinstance(each, Integer) for each in types)
@@ -363,7 +364,7 @@ def _may_raise(node: ast.BinOp) -> bool:
     """True if only numbers are divided, which loops that do not run at all would not do."""
     divisor = node.right.value if isinstance(node.right, ast.Constant) else 0
     is_sure = isinstance(divisor, (int, float)) and divisor > 0
-    return not is_sure and not any(isinstance(one, ast.Subscript) for one in ast.walk(node))
+    return not is_sure and not any(isinstance(one, ast.Subscript) for one in nodes_in(node))
 
 
 def _is_number(known: Known, node: ast.Name | ast.Attribute) -> bool:

@@ -26,7 +26,7 @@ from polylsp.frontends.python.kinds import Array, Number
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.names import Callable as FunctionOf
 from polylsp.frontends.python.names import Imported
-from polylsp.frontends.python.usage import own_nodes
+from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all, own_nodes
 
 _HARMLESS = frozenset(("shape", "size", "ndim", "dtype", "nbytes", "itemsize"))
 _FRESH = frozenset(
@@ -78,7 +78,7 @@ def keeping(
 
 def _chained(body: Sequence[ast.stmt], kinds: Kinds) -> Iterator[tuple[str, ast.AST]]:
     """The names that one statement gives to one array: `a = b = np.zeros(n)`."""
-    for node in (node for one in body for node in ast.walk(one)):
+    for node in nodes_in_all(body):
         if isinstance(node, ast.Assign) and len(node.targets) > 1:
             names = [one for one in node.targets if not isinstance(one, ast.Subscript)]
             for one in names if len(names) > 1 else ():
@@ -90,7 +90,7 @@ def captured(body: Sequence[ast.AST]) -> frozenset[str]:
     """The names that functions inside of a function read or bind."""
     inner = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     found = (node for node in own_nodes(body) if isinstance(node, inner))
-    return frozenset(n.id for one in found for n in ast.walk(one) if isinstance(n, ast.Name))
+    return frozenset(n.id for n in nodes_in_all(found) if isinstance(n, ast.Name))
 
 
 def _names(body: Sequence[ast.AST]) -> Iterator[tuple[ast.Name, tuple[ast.AST, ...]]]:
@@ -107,7 +107,7 @@ def _names(body: Sequence[ast.AST]) -> Iterator[tuple[ast.Name, tuple[ast.AST, .
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             yield node, tuple(around)
         around.append(node)
-        pending.append(ast.iter_child_nodes(node))
+        pending.append(iter(children(node)))
 
 
 def _keeper(
@@ -250,7 +250,7 @@ def _viewed(context: Context, value: ast.expr | None) -> str:
     of = value.args[:1] if path else [value.func]
     # The array of a list is a new one.
     of = [one for one in of if not isinstance(one, (ast.List, ast.Tuple, ast.ListComp))]
-    found = (n for one in of for n in ast.walk(one) if isinstance(n, ast.Name))
+    found = (n for n in nodes_in_all(of) if isinstance(n, ast.Name))
     arrays = (n.id for n in found if isinstance(context.kind(n), Array))
     copies = name in ("array", "astype") and all(each.arg != "copy" for each in value.keywords)
     return next(arrays, "") if name in numpy_functions.VIEWS and not copies else ""
@@ -280,7 +280,7 @@ def _own(context: Context, name: str, body: Body, binding: Binding) -> None:
 
 
 def _array_names(context: Context, target: ast.expr) -> list[str]:
-    names = [n.id for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    names = [n.id for n in nodes_in(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
     return [name for name in names if isinstance(context.kinds.of_name(name), Array)]
 
 
@@ -305,9 +305,9 @@ def find_released(context: Context, body: Body, kept: Mapping[str, ast.AST]) -> 
 def _values(body: Body) -> dict[str, list[ast.expr | None]]:
     """Values bound to each name; `None` for values other than calls."""
     found: dict[str, list[ast.expr | None]] = {}
-    for node in (node for one in body for node in ast.walk(one)):
+    for node in nodes_in_all(body):
         if isinstance(node, ast.Assign):
-            for name in (n for target in node.targets for n in ast.walk(target) if isinstance(n, ast.Name)):
+            for name in (n for n in nodes_in_all(node.targets) if isinstance(n, ast.Name)):
                 found.setdefault(name.id, []).append(node.value if isinstance(node.value, ast.Call) else None)
     return found
 

@@ -17,8 +17,8 @@ from typing import Union, cast
 from polylsp.frontends.python import numpy_functions
 from polylsp.frontends.python.kinds import INT, NATURAL, Array
 from polylsp.frontends.python.lowering_scope import Context, Stored, binary, convert, is_kept, whole
+from polylsp.frontends.python.nodes import nodes_in, own_nodes
 from polylsp.frontends.python.numpy_functions import shape_of
-from polylsp.frontends.python.usage import own_nodes
 from polylsp.ir.program import Binary, Cast, Constant, Expr, Integer, Invariant, Read, Site
 
 Terms = dict[object, tuple[Expr, int]]
@@ -167,7 +167,7 @@ def shapes(context: Context, body: Sequence[ast.stmt], parameters: Collection[st
     found = Shapes()
     for name in parameters:
         found.note(name, name)
-    for node in own_nodes(list(body)):
+    for node in own_nodes(body):
         match node:
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
@@ -177,7 +177,7 @@ def shapes(context: Context, body: Sequence[ast.stmt], parameters: Collection[st
             case ast.NamedExpr(target=target, value=value):
                 _bind(context, found, target, value)
             case ast.For(target=target) | ast.withitem(optional_vars=ast.expr() as target):
-                for inner in ast.walk(target):
+                for inner in nodes_in(target):
                     if isinstance(inner, ast.Name):
                         found.note(inner.id, None)
             case _:
@@ -233,7 +233,7 @@ def made_shape(context: Context, node: ast.expr) -> tuple[ast.expr, ...] | None:
 def _is_stable(context: Context, node: ast.expr) -> bool:
     """True if an expression has one value wherever it stands, once it is defined."""
     allowed = (ast.Constant, ast.BinOp, ast.operator, ast.Name, ast.expr_context, ast.UnaryOp, ast.unaryop)
-    for inner in ast.walk(node):
+    for inner in nodes_in(node):
         if not isinstance(inner, allowed):
             return False
         if isinstance(inner, ast.Name) and inner.id not in context.settled:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from polylsp.frontends.python.kinds import MOST_DIMENSIONS, Array
 from polylsp.frontends.python.names import Callable, Declarations, Imported, path_of
+from polylsp.frontends.python.nodes import nodes_in, nodes_in_all
 from polylsp.frontends.python.numpy_functions import LIKE_MAKERS, REDUCTIONS, STATISTICS, numpy_name
 
 
@@ -180,7 +181,7 @@ def _rows_reduced(nodes: list[ast.AST], declarations: Declarations) -> Iterator[
     which loops give such parts, with the dimensions that this tells: a part has one at least."""
     rows = _looped_rows(nodes)
     targets = (node.target for node in nodes if isinstance(node, ast.For))
-    counters = {one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)}
+    counters = {one.id for one in nodes_in_all(targets) if isinstance(one, ast.Name)}
     differences: dict[str, list[ast.Subscript]] = {}
     for node in nodes:
         match node:
@@ -228,7 +229,7 @@ def _is_counter(subscript: ast.expr, counters: Collection[str]) -> bool:
         case ast.Slice() | ast.Constant(value=int()):
             return True
         case ast.Name() | ast.BinOp() | ast.UnaryOp():
-            return all(one.id in counters for one in ast.walk(subscript) if isinstance(one, ast.Name))
+            return all(one.id in counters for one in nodes_in(subscript) if isinstance(one, ast.Name))
         case _:
             return False
 
@@ -333,7 +334,7 @@ def _multiplied(nodes: list[ast.AST], ranks: Mapping[str, int], declarations: De
                 base, indices = subscripted(target) if isinstance(target, ast.Subscript) else (target, [])
                 is_whole = all(isinstance(one, ast.Slice) for one in indices)
                 stores = bool(indices) or isinstance(node, ast.AugAssign)
-                has_product = any(_factors(one, declarations) for one in ast.walk(value))
+                has_product = any(_factors(one, declarations) for one in nodes_in(value))
                 if (
                     stores
                     and is_whole

@@ -27,11 +27,11 @@ from polylsp.frontends.python.lowering_scope import (
     refuse,
     temporary,
 )
+from polylsp.frontends.python.nodes import nodes_in, own_nodes
 from polylsp.frontends.python.places import array_type, not_a_number, stored
 from polylsp.frontends.python.pranges import is_compiled, is_prange, runs_in_parallel
 from polylsp.frontends.python.scalar_expressions import IN_PLACE, operation
 from polylsp.frontends.python.syntax import constant
-from polylsp.frontends.python.usage import own_nodes
 from polylsp.ir.program import (
     Assign,
     BinaryOperator,
@@ -174,7 +174,7 @@ def _follows(context: Context, node: ast.expr, mask: str) -> bool:
         ):
             return all(_follows(context, one, mask) for one in arguments)
         case _:
-            inner = (n for n in ast.walk(node) if isinstance(n, ast.Subscript))
+            inner = (n for n in nodes_in(node) if isinstance(n, ast.Subscript))
             plain = all(ast.dump(n.slice) != mask for n in inner)
             return plain and isinstance(context.kind(node), Number)
 
@@ -326,9 +326,9 @@ def racing_statements(context: Context, definition: Definition | None) -> tuple[
 def _found(context: Context, body: list[ast.stmt], in_parallel: bool) -> Iterator[Rejection]:
     """The findings. Threads share a statement that stands in no loop over `prange`: there one thread runs all
     of it."""
-    nodes = list(own_nodes(body))
+    nodes = own_nodes(body)
     loops = [n for n in nodes if isinstance(n, ast.For) and is_prange(context, n)]
-    inside = {id(n) for loop in loops for n in ast.walk(loop)}
+    inside = {id(n) for loop in loops for n in nodes_in(loop)}
     for node in nodes:
         shared = in_parallel and id(node) not in inside
         found = (_racing(context, node) if shared else None) or _overtaken(context, node)

@@ -16,7 +16,8 @@ from itertools import combinations
 from polylsp.frontends.python import numpy_functions
 from polylsp.frontends.python.kinds import REAL, UNKNOWN, WHOLE, Array, Instance, Kind, Number
 from polylsp.frontends.python.names import ClassOf, Declarations, prefixes
-from polylsp.frontends.python.usage import kinds_by_use, own_nodes, range_bounds
+from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all, own_nodes
+from polylsp.frontends.python.usage import kinds_by_use, range_bounds
 
 _OF_ARRAYS = frozenset(("shape", "T", "size", "ndim", "dtype", "real", "imag", "nbytes", "itemsize", "flat"))
 _PARTS = frozenset(("shape", "T", "mT", "real", "imag", "flat", "dtype"))
@@ -56,7 +57,7 @@ def attributes_by_use(
         return {}
     flat = copy.deepcopy(body)
     Dotted(names).visit(ast.Module(flat, []))
-    counting = range_bounds(list(own_nodes(flat)), declarations)
+    counting = range_bounds(own_nodes(flat), declarations)
     found: dict[str, Kind] = {}
     for path, kind in kinds_by_use(flat, names, declarations).items():
         root = path.split(".")[0]
@@ -119,8 +120,8 @@ class _Uses:
 
 
 def _uses(body: Sequence[ast.stmt]) -> _Uses:
-    found = _Uses([node for one in body for node in ast.walk(one)])
-    around = {id(child): node for node in found.nodes for child in ast.iter_child_nodes(node)}
+    found = _Uses(nodes_in_all(body))
+    around = {id(child): node for node in found.nodes for child in children(node)}
     for node in found.nodes:
         parent = around.get(id(node))
         if isinstance(node, ast.Name):
@@ -205,6 +206,47 @@ def name_attributes(
     return {name: kind for name, kind in known.items() if name in renamer.found}
 
 
+def inline_properties(
+    body: list[ast.stmt], given: Mapping[str, Kind], declarations: Declarations
+) -> list[ast.stmt]:
+    """The body with the expressions that properties of the objects among the parameters stand for."""
+    if "len" in declarations or "len" in given:
+        return body
+    getters = {
+        f"{name}.{method.name.rpartition('.')[2]}": method.getter
+        for name, kind in given.items()
+        if isinstance(kind, Instance) and isinstance(owner := declarations.get(kind.name), ClassOf)
+        for method in owner.methods
+        if method.getter
+    }
+    inlining = _Inlining(getters)
+    return [inlining.visit(one) for one in body] if getters else body
+
+
+_MOST_GETTERS = 8
+"""The largest number of properties that stand for one another."""
+
+
+@dataclass(slots=True)
+class _Inlining(ast.NodeTransformer):
+    """Puts expressions in the place of the dotted names that stand for them."""
+
+    getters: Mapping[str, str]
+    depth: int = 0
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """The expression of a property, at the place of its name."""
+        path = dotted(node)
+        if path not in self.getters or not isinstance(node.ctx, ast.Load) or self.depth >= _MOST_GETTERS:
+            return self.generic_visit(node)
+        made = ast.parse(self.getters[path], mode="eval").body
+        for one in nodes_in(made):
+            ast.copy_location(one, node)
+            if isinstance(one, ast.Name) and one.id == "self":
+                one.id = path.partition(".")[0]
+        return _Inlining(self.getters, self.depth + 1).visit(made)
+
+
 def passed_along(
     name: str, given: Mapping[str, Kind], declarations: Declarations, owner: str
 ) -> dict[str, Kind]:
@@ -222,7 +264,7 @@ def passed_along(
 def rebound(body: Sequence[ast.stmt], given: Mapping[str, Kind], kept: frozenset[int]) -> frozenset[str]:
     """Attributes of objects that get another array while a function runs; names with the identities `kept`
     are not rebound."""
-    nodes = (node for one in body for node in ast.walk(one) if isinstance(node, ast.Name))
+    nodes = (node for node in nodes_in_all(body) if isinstance(node, ast.Name))
     names = {n.id for n in nodes if not _loads(n) and id(n) not in kept and is_attribute(n.id)}
     return frozenset(name for name in names if isinstance(given.get(name), Array))
 
@@ -232,7 +274,7 @@ def sharing(
 ) -> Iterator[tuple[str, str]]:
     """Pairs of attributes that code of the file may bind to one array; the one that is named less often is
     the second."""
-    named = Counter(n.id for one in body for n in ast.walk(one) if isinstance(n, ast.Name))
+    named = Counter(n.id for n in nodes_in_all(body) if isinstance(n, ast.Name))
     for name, kind in given.items():
         found = declarations.get(kind.name) if isinstance(kind, Instance) else None
         for group in found.shared if isinstance(found, ClassOf) else ():
@@ -245,7 +287,7 @@ def made_first(body: Sequence[ast.stmt], own: str) -> frozenset[str]:
     previous values."""
     used, made = set[str](), set[str]()
     for statement in body:
-        nodes = [n for n in ast.walk(statement) if isinstance(n, ast.Name)]
+        nodes = [n for n in nodes_in(statement) if isinstance(n, ast.Name)]
         used |= {n.id for n in nodes if _loads(n)} - {own} | _given_away(statement, own)
         stored = {n.id for n in nodes if not _loads(n) and is_attribute(n.id)}
         made |= stored - used if isinstance(statement, (ast.Assign, ast.AnnAssign)) else set()
@@ -255,7 +297,7 @@ def made_first(body: Sequence[ast.stmt], own: str) -> frozenset[str]:
 
 def _given_away(statement: ast.stmt, own: str) -> set[str]:
     """The name of an object, where a statement gives it to other code: by itself, or by calling a method."""
-    nodes = list(ast.walk(statement))
+    nodes = nodes_in(statement)
     called = {id(n.func) for n in nodes if isinstance(n, ast.Call)}
     only_read = {id(n.value) for n in nodes if isinstance(n, ast.Attribute) and id(n) not in called}
     found = (n for n in nodes if isinstance(n, ast.Name) and n.id == own and id(n) not in only_read)
@@ -265,7 +307,7 @@ def _given_away(statement: ast.stmt, own: str) -> set[str]:
 def _followed(body: Sequence[ast.stmt], given: Mapping[str, Kind], declarations: Declarations) -> _Attributes:
     """Attributes that can be followed by their names: a bound one is no attribute of another object too, nor
     bound at an unknown time."""
-    bound = {n.id for one in body for n in ast.walk(one) if isinstance(n, ast.Name) and not _loads(n)}
+    bound = {n.id for n in nodes_in_all(body) if isinstance(n, ast.Name) and not _loads(n)}
     classes = {
         name: found
         for name, kind in given.items()
@@ -292,7 +334,7 @@ def _loads(node: ast.Name | ast.Attribute) -> bool:
 
 def _bound(body: Sequence[ast.AST]) -> Iterator[str]:
     """The attributes that code binds."""
-    nodes = (node for one in body for node in ast.walk(one))
+    nodes = nodes_in_all(body)
     return (node.attr for node in nodes if isinstance(node, ast.Attribute) and not _loads(node))
 
 

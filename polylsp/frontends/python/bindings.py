@@ -22,10 +22,10 @@ from polylsp.frontends.python.lists import made_list
 from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import Context, Effects, held, refuse
 from polylsp.frontends.python.names import Value, is_stored
+from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all, own_nodes
 from polylsp.frontends.python.numpy_functions import shape_of
 from polylsp.frontends.python.places import base_of, stored
 from polylsp.frontends.python.syntax import blocks
-from polylsp.frontends.python.usage import own_nodes
 from polylsp.ir.program import Assign, Call, Expr, Place, Pointer
 
 Body = Sequence[ast.stmt]
@@ -62,13 +62,13 @@ def bindings(body: Body, depth: int = 0) -> Iterator[Binding]:
 
 def count_of(name: str, body: Body) -> int:
     """Number of times that statements mention a name."""
-    found = (node for one in body for node in ast.walk(one))
+    found = nodes_in_all(body)
     return sum(isinstance(node, ast.Name) and node.id == name for node in found)
 
 
 def in_place(body: Body, kinds: Kinds) -> frozenset[int]:
     """The identities of names that statements like `a += b` do not bind to anything else: arrays."""
-    nodes = (node for one in body for node in ast.walk(one) if isinstance(node, ast.AugAssign))
+    nodes = (node for node in nodes_in_all(body) if isinstance(node, ast.AugAssign))
     return frozenset(
         id(node.target)
         for node in nodes
@@ -79,7 +79,7 @@ def in_place(body: Body, kinds: Kinds) -> frozenset[int]:
 def times_bound(body: Sequence[ast.AST], kept: frozenset[int]) -> Counter[str]:
     """Number of times that names are bound, in nested functions too, except by the nodes with the identities
     `kept`."""
-    nodes = (node for root in body for node in ast.walk(root) if isinstance(node, ast.Name))
+    nodes = (node for node in nodes_in_all(body) if isinstance(node, ast.Name))
     return Counter(
         node.id for node in nodes if isinstance(node.ctx, (ast.Store, ast.Del)) and id(node) not in kept
     )
@@ -151,18 +151,18 @@ def own_iterators(body: Sequence[ast.stmt], kept: frozenset[int]) -> frozenset[s
     """Names that are only variables of `for` loops, and are read only inside of these. Those with the
     identities `kept` are changed, but not bound."""
     bound: dict[str, int] = {}
-    for node in own_nodes(list(body)):
+    for node in own_nodes(body):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in kept:
             bound[node.id] = bound.get(node.id, 0) + 1
     found: set[str] = set()
     spoilt: set[str] = set()
-    for node in own_nodes(list(body)):
+    for node in own_nodes(body):
         if isinstance(node, ast.For):
             names = _targets(node.target)
             inside = {
                 n.id
                 for one in node.body
-                for n in ast.walk(one)
+                for n in nodes_in(one)
                 if isinstance(n, ast.Name) and is_stored(n) and id(n) not in kept
             }
             spoilt |= names & inside
@@ -175,7 +175,7 @@ def own_iterators(body: Sequence[ast.stmt], kept: frozenset[int]) -> frozenset[s
 
 
 def _targets(target: ast.expr) -> set[str]:
-    return {n.id for n in ast.walk(target) if isinstance(n, ast.Name) and is_stored(n)}
+    return {n.id for n in nodes_in(target) if isinstance(n, ast.Name) and is_stored(n)}
 
 
 def _read_outside(body: Sequence[ast.AST], names: set[str]) -> set[str]:
@@ -192,7 +192,7 @@ def _read_outside(body: Sequence[ast.AST], names: set[str]) -> set[str]:
             for child in node.orelse:
                 visit(child, around)
             return
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             visit(child, around)
 
     for node in body:
@@ -360,7 +360,7 @@ def _made(context: Context, body: Body) -> dict[str, list[Binding]]:
     found: dict[str, list[Binding]] = {}
     others: set[str] = set()
     for binding in bindings(body):
-        for node in ast.walk(binding.target):
+        for node in nodes_in(binding.target):
             if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Store):
                 continue
             kind, value = context.kinds.of_name(node.id), binding.value
@@ -422,7 +422,7 @@ def _is_seen(context: Context, name: str) -> bool:
 
 def _loops_over(body: Body, name: str) -> Iterator[ast.For]:
     """The loops over the elements or rows of an array."""
-    for loop in (node for one in body for node in ast.walk(one)):
+    for loop in nodes_in_all(body):
         if isinstance(loop, ast.For) and any(_names(loop.iter, name)):
             counts = isinstance(loop.iter, ast.Call) and isinstance(loop.iter.func, ast.Name)
             if not (counts and loop.iter.func.id in ("range", "xrange", "prange")):  # type: ignore[attr-defined]
@@ -452,4 +452,4 @@ def _root(context: Context, view: str) -> str:
 
 
 def _names(node: ast.AST, name: str) -> Iterator[ast.Name]:
-    return (one for one in ast.walk(node) if isinstance(one, ast.Name) and one.id == name)
+    return (one for one in nodes_in(node) if isinstance(one, ast.Name) and one.id == name)

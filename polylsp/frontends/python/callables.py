@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from polylsp.core.processes import contained
@@ -30,9 +30,10 @@ from polylsp.frontends.python.kinds import (
     joined,
 )
 from polylsp.frontends.python.names import Callable, ClassOf, Declaration, Declarations, Parameter
+from polylsp.frontends.python.nodes import nodes_in, own_nodes
 from polylsp.frontends.python.purity import with_effect
 from polylsp.frontends.python.syntax import Known, body_of, read
-from polylsp.frontends.python.usage import kinds_by_use, own_nodes
+from polylsp.frontends.python.usage import kinds_by_use
 from polylsp.frontends.python.value_flow import Flat, advanced, with_state
 from polylsp.ir.program import Rejection
 
@@ -173,6 +174,15 @@ def _is_type(word: str) -> bool:
 # --------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A function's definition, the kinds of its parameters, and those of all its names."""
+
+    node: Definition
+    parameters: dict[str, Kind]
+    kinds: Kinds
+
+
 @query(size=1024)
 def callable_of(item: Item, known: Known) -> Callable:
     """Interface of a function or method, as callers see it."""
@@ -183,24 +193,30 @@ def callable_of(item: Item, known: Known) -> Callable:
     )
 
 
-def _callable(item: Item, known: Known) -> Callable:
-    name = item.name
+@query(size=4)
+def typed(item: Item, known: Known) -> Typed | None:
+    """A function that parses, with the kinds of its names; for who does not change the tree."""
     parsed = read(item.texts, item.lines)
-    if isinstance(parsed, Rejection):
-        return Callable(name, (), UNKNOWN, "it does not parse")
-    node = next((n for n in parsed.tree.body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
+    body = [] if isinstance(parsed, Rejection) else parsed.tree.body
+    node = next((one for one in body if isinstance(one, Definition)), None)
     if node is None:
+        return None
+    parameters = parameter_kinds(node, known.by_name, item.owner)
+    return Typed(node, parameters, inferred(node.body, parameters, known.by_name))
+
+
+def _callable(item: Item, known: Known) -> Callable:
+    name, found = item.name, typed(item, known)
+    if found is None:
         return Callable(name, (), UNKNOWN, "it does not parse")
-    declarations = known.by_name
-    kinds = parameter_kinds(node, declarations, item.owner)
+    node, kinds, within, declarations = found.node, found.parameters, found.kinds, known.by_name
     defaults = _defaults(node)
     parameters = tuple(Parameter(one, kind, defaults.get(one)) for one, kind in kinds.items())
-    within = inferred(node.body, kinds, declarations)
     result = result_annotated(node, declarations) or _returned(node, within)
     own = _own(node) if item.owner else []
     uses = tuple(dict.fromkeys(n.attr for n in own))
     binds = tuple(dict.fromkeys(n.attr for n in own if not isinstance(n.ctx, ast.Load)))
-    found = Callable(name, parameters, result, _problem(node), uses, binds)
+    found = Callable(name, parameters, result, _problem(node), uses, binds, getter=_getter(node))
     if not found.problem:
         found = with_effect(found, node, kinds | within.own, within.local, declarations)
     is_plain = item.owner and isinstance(node, ast.FunctionDef) and not node.decorator_list
@@ -210,7 +226,7 @@ def _callable(item: Item, known: Known) -> Callable:
 def _own(node: Definition) -> list[ast.Attribute]:
     """Attributes of its object that a method names, in source order."""
     name = node.args.args[0].arg if node.args.args else ""
-    found = (one for one in ast.walk(node) if isinstance(one, ast.Attribute))
+    found = (one for one in nodes_in(node) if isinstance(one, ast.Attribute))
     return [one for one in found if isinstance(one.value, ast.Name) and one.value.id == name]
 
 
@@ -251,6 +267,28 @@ def _problem(node: Definition) -> str:
     return ""
 
 
+def _getter(node: Definition) -> str:
+    """The expression that a property stands for: of attributes, their lengths and elements, and numbers."""
+    statements = node.body[ast.get_docstring(node) is not None :]
+    match node.decorator_list, node.args.args, statements:
+        case [ast.Name(id="property")], [ast.arg(arg="self")], [ast.Return(value=ast.expr() as value)]:
+            return ast.unparse(value) if all(map(_is_plain, nodes_in(value))) else ""
+        case _:
+            return ""
+
+
+def _is_plain(node: ast.AST) -> bool:
+    match node:
+        case ast.Name(id=name):
+            return name in ("self", "len")
+        case ast.Call(func=function, keywords=keywords):
+            return isinstance(function, ast.Name) and not keywords
+        case ast.Attribute() | ast.Constant() | ast.Subscript() | ast.BinOp() | ast.UnaryOp():
+            return True
+        case _:
+            return isinstance(node, (ast.operator, ast.unaryop))
+
+
 def _returned(node: Definition, kinds: Kinds) -> Kind:
     """Kind of a function's result, by its `return`s."""
     result: Kind | None = None
@@ -289,6 +327,9 @@ def with_methods(
             inherited = {m.name: m for b in reversed(each.bases) if b in found for m in found[b].methods}
             below = derived.get(each.name, {})
             methods = {_last(m.name): m for m in inherited.values()}
+            # A property runs code each time that it is read.
+            fields = (one for one in declared.fields if one[0] not in methods.keys() | own[each.name].keys())
+            declared = replace(declared, fields=tuple(fields))
             methods |= {name: _checked(m, declared, below) for name, m in own[each.name].items()}
             told = {name for name, _ in declared.fields}
             closed = advanced({_last(m.name): m for m in _closed(methods, declared)}, told)
@@ -324,9 +365,9 @@ def _above(name: str, bases: _Bases) -> frozenset[str]:
 
 def _checked(method: Callable, owner: ClassOf, below: Mapping[str, dict[str, Callable]]) -> Callable:
     """The method, with the reason why calls of it on `self` are not followed."""
-    if method.problem:
-        return method
     other = next((name for name, methods in below.items() if _last(method.name) in methods), "")
+    if method.problem:
+        return replace(method, getter="") if other else method
     if other:
         method = replace(method, advances=(), runs=(), effect="unknown", outer=(), calls=())
         return replace(method, problem=f"`{other}` has a `{_last(method.name)}` of its own")

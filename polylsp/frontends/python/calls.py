@@ -36,6 +36,7 @@ from polylsp.frontends.python.lowering_scope import (
     refuse,
 )
 from polylsp.frontends.python.names import Callable, ClassOf, Parameter, name_of
+from polylsp.frontends.python.nodes import nodes_in_all
 from polylsp.frontends.python.places import array_type, base_of, not_a_number, place_of
 from polylsp.ir.library import generator_obstacle, python_call_obstacle
 from polylsp.ir.program import (
@@ -240,7 +241,7 @@ def _without_rank(context: Context, node: ast.Call, path: str) -> ast.Name | Non
     )
     if numpy_functions.numpy_name(path) not in known and numpy_functions.computed(path) is None:
         return None
-    names = (n for one in node.args for n in ast.walk(one) if isinstance(n, ast.Name) and not context.path(n))
+    names = (n for n in nodes_in_all(node.args) if isinstance(n, ast.Name) and not context.path(n))
     return next((n for n in names if context.kind(n) == UNKNOWN and n.id not in context.unfollowed), None)
 
 

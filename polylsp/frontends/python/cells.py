@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from polylsp.core.notebook import cells_of
+from polylsp.frontends.python.nodes import children, nodes_in
 from polylsp.frontends.python.words import scan_lines
 
 _PYTHON_CELLS = frozenset(["time", "timeit", "capture", "prun", "memit", "mprun", "lprun", "snakeviz"])
@@ -259,7 +260,7 @@ def _inside(node: ast.AST) -> Iterator[ast.AST]:
     """The nodes of a statement, but those of functions and classes in it."""
     yield node
     if not isinstance(node, _SCOPES):
-        for each in ast.iter_child_nodes(node):
+        for each in children(node):
             yield from _inside(each)
 
 
@@ -271,11 +272,11 @@ def _root(node: ast.expr) -> set[str]:
 
 def _used(node: ast.stmt) -> set[str]:
     """The names that a statement may read, in functions too, which are called later."""
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+    return {each.id for each in nodes_in(node) if isinstance(each, ast.Name)}
 
 
 def _is_of_magic(node: ast.stmt) -> bool:
-    calls = (each.func for each in ast.walk(node) if isinstance(each, ast.Call))
+    calls = (each.func for each in nodes_in(node) if isinstance(each, ast.Call))
     return any(isinstance(each, ast.Name) and each.id == _MAGIC for each in calls)
 
 

@@ -14,12 +14,12 @@ from polylsp.core.query import query
 from polylsp.frontends.python import numpy_functions
 from polylsp.frontends.python.array_aliases import keeping
 from polylsp.frontends.python.attributes import dotted
-from polylsp.frontends.python.callables import Definition, parameter_kinds
+from polylsp.frontends.python.callables import Definition, typed
 from polylsp.frontends.python.definitions import Class, Item
-from polylsp.frontends.python.inference import Kinds, inferred
+from polylsp.frontends.python.inference import Kinds
 from polylsp.frontends.python.names import Callable, Declaration, path_of
+from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all, own_nodes
 from polylsp.frontends.python.syntax import Known, blocks, body_of
-from polylsp.frontends.python.usage import own_nodes
 
 Passed = tuple[str, str, int]
 """A name, the function of the file that is given what it holds, and for which of its parameters (-1: one that
@@ -48,13 +48,11 @@ def kept_by(item: Item, known: Known) -> Kept:
 
 
 def _kept(item: Item, known: Known) -> Kept:
-    node = next((one for one in body_of(item) if isinstance(one, Definition)), None)
-    if node is None:
+    if (one := typed(item, known)) is None:
         return Kept(item.words, (), item.words)
-    declarations = known.by_name
-    kinds = inferred(node.body, parameter_kinds(node, declarations, item.owner), declarations)
-    names = frozenset(one.id for one in ast.walk(node) if isinstance(one, ast.Name))
-    found, passed = _uses(node, kinds, declarations)
+    node, kinds = one.node, one.kinds
+    names = frozenset(one.id for one in nodes_in(node) if isinstance(one, ast.Name))
+    found, passed = _uses(node, kinds, known.by_name)
     found |= _declared_outside(node) & _bound(node)
     return Kept(found, passed, names - kinds.local)
 
@@ -67,7 +65,7 @@ def _uses(
     passed: set[Passed] = set()
     aliases: set[tuple[str, str]] = set()
     header = [*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)]
-    found.update(n.id for one in header for n in ast.walk(one) if isinstance(n, ast.Name))
+    found.update(n.id for n in nodes_in_all(header) if isinstance(n, ast.Name))
     for name, keeper in keeping(node.body, kinds, lambda one: path_of(one, declarations), {}, True, True):
         if isinstance(keeper, ast.Call) and isinstance(keeper.func, ast.Name):
             passed.add((name, keeper.func.id, _position(keeper, name)))
@@ -110,7 +108,7 @@ def _position(call: ast.Call, name: str) -> int:
 
 
 def _names(node: ast.AST) -> list[str]:
-    return [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
+    return [one.id for one in nodes_in(node) if isinstance(one, ast.Name)]
 
 
 def _is_own(target: ast.expr, outside: frozenset[str]) -> bool:
@@ -120,12 +118,12 @@ def _is_own(target: ast.expr, outside: frozenset[str]) -> bool:
 
 
 def _declared_outside(node: Definition) -> frozenset[str]:
-    found = (one for one in ast.walk(node) if isinstance(one, (ast.Global, ast.Nonlocal)))
+    found = (one for one in nodes_in(node) if isinstance(one, (ast.Global, ast.Nonlocal)))
     return frozenset(name for one in found for name in one.names)
 
 
 def _bound(node: Definition) -> frozenset[str]:
-    names = (one for one in ast.walk(node) if isinstance(one, ast.Name))
+    names = (one for one in nodes_in(node) if isinstance(one, ast.Name))
     return frozenset(one.id for one in names if not isinstance(one.ctx, ast.Load))
 
 
@@ -196,14 +194,14 @@ def shared_by(item: Item) -> SharedAttributes:
 def _shared(item: Item) -> SharedAttributes:
     found = _Arrays()
     body = body_of(item)
-    nodes = (n for one in body for n in ast.walk(one) if isinstance(n, ast.Attribute))
+    nodes = (n for n in nodes_in_all(body) if isinstance(n, ast.Attribute))
     for node in body if not all(isinstance(one.ctx, ast.Load) for one in nodes) else ():
         found.look(found.run(node.body if isinstance(node, Definition) else [node], [{}]))
     return SharedAttributes(frozenset(found.pairs), frozenset(found.moves))
 
 
 _Leads = dict[str, frozenset[str]]
-"""Arrays that names and attributes may lead to, by the names that these had first."""
+"""Arrays that names and attributes may lead to, by the names that these had first, or by what made them."""
 _MOST_PATHS, _MOST_ROUNDS = 16, 4
 """Ways through a function, and rounds of a loop, that are followed apart: a swap on one is no sharing."""
 
@@ -227,10 +225,11 @@ class _Arrays:
                 ways = self._either(inner, ways, rounds=_MOST_ROUNDS if is_loop else 1)
             match statement:
                 case ast.Assign(targets=targets, value=value):
+                    ways = [_aged(leads, value) for leads in ways]
                     for target in targets:
                         ways = [self._bound(target, value, leads) for leads in ways]
                 case ast.AnnAssign(target=target, value=value) if value is not None:
-                    ways = [self._bound(target, value, leads) for leads in ways]
+                    ways = [self._bound(target, value, _aged(leads, value)) for leads in ways]
                 case ast.Return() | ast.Raise() | ast.Break() | ast.Continue():
                     self.look(ways)
                 case _:
@@ -265,15 +264,32 @@ class _Arrays:
     def _bound(self, target: ast.expr, value: ast.expr, leads: _Leads) -> _Leads:
         """Arrays that names lead to after an assignment."""
         bound: _Leads = {}
-        for one, given in _matched(target, value):
+        for number, (one, given) in enumerate(_matched(target, value)):
             name = one.id if isinstance(one, ast.Name) else dotted(one)
             if name:
-                firsts = (leads.get(each, frozenset((each,))) for each in _viewed(given))
-                bound[name] = frozenset().union(*firsts)
+                firsts = [leads.get(each, frozenset((each,))) for each in _viewed(given)]
+                bound[name] = frozenset().union(*firsts) if firsts else frozenset((_new(given, number),))
         for name, firsts in bound.items():
             attributes = [one.rsplit(".", 1) for one in firsts if "." in one and "." in name]
             self.moves |= {(name.rsplit(".", 1)[1], one) for _, one in attributes}
         return leads | bound
+
+
+def _new(value: ast.expr, number: int) -> str:
+    """A name for the array that an expression made last; for each part of a target one of its own."""
+    return f"new {id(value)} {number}"
+
+
+def _aged(leads: _Leads, value: ast.expr) -> _Leads:
+    """What names lead to before an expression makes arrays once more."""
+    made = tuple(f"new {id(one)} " for one in nodes_in(value))
+    last = {one for firsts in leads.values() for one in firsts if one.startswith(made)}
+    if not last:
+        return leads
+    return {
+        name: frozenset(f"old {one}" if one in last else one for one in firsts)
+        for name, firsts in leads.items()
+    }
 
 
 def _merged(ways: list[_Leads]) -> list[_Leads]:
@@ -299,7 +315,7 @@ def _own_parts(statement: ast.stmt) -> Iterator[ast.AST]:
     while pending:
         node = pending.pop()
         yield node
-        pending += [one for one in ast.iter_child_nodes(node) if id(one) not in inside]
+        pending += [one for one in children(node) if id(one) not in inside]
 
 
 def _matched(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:

@@ -17,10 +17,11 @@ from polylsp.frontends.python.kinds import UNKNOWN, Array, Instance, Kind, Numbe
 from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.names import Callable, ClassOf, Value
+from polylsp.frontends.python.nodes import nodes_in, nodes_in_all, own_nodes
 from polylsp.frontends.python.purity import GROWING, Scope, bound_values, effect_of_call, freshness, reads
 from polylsp.frontends.python.reading_loops import bindings_in, is_assertion, only_names, own_reads, scope_of
 from polylsp.frontends.python.sharing_by_names import OF_WHOLE, Sharing, is_whole, parents
-from polylsp.frontends.python.usage import RANGES, own_nodes
+from polylsp.frontends.python.usage import RANGES
 from polylsp.ir.program import Floating
 from polylsp.ir.verdict import Assumption, Parallel, Reduction
 
@@ -36,7 +37,7 @@ _SUMS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "+", ast.Mult: "*
 def independent_loops(context: Context, body: Sequence[ast.stmt]) -> tuple[tuple[int, Parallel], ...]:
     """The loops (ordinals) of a function's body that are independent by their names, each with its verdict;
     it rests on assumptions of the kind `pure-call` where functions of unknown effect are called."""
-    nodes = list(own_nodes(body))
+    nodes = own_nodes(body)
     loops = [one for one in nodes if isinstance(one, ast.For) and dimensions(one) == 1]
     if len(nodes) * len(loops) > _MOST_WORK:
         return ()
@@ -100,11 +101,11 @@ class _Iteration:
             return None
         scope = scope_of(context)
         numbers = dict(_numbers(context, loop.target, loop.iter))
-        nodes = [n for statement in loop.body for n in ast.walk(statement)]
+        nodes = nodes_in_all(loop.body)
         bound = [n.id for n in bindings_in(loop.body)]
         shadowed = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         numbers = {name: number for name, number in numbers.items() if name not in shadowed}
-        targets = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
+        targets = {n.id for n in nodes_in(loop.target) if isinstance(n, ast.Name)}
         sharing = Sharing(context, body, loop, scope)
         return cls(context, body, loop, scope, nodes, sharing, numbers, frozenset((*bound, *targets)))
 
@@ -118,6 +119,7 @@ class _Iteration:
             elements = self._elements()
             if not elements and not reductions:
                 return None
+            self._check_properties()
             self._check_calls(elements)
             self._check_overlaps(elements)
         except _DependsError:
@@ -198,7 +200,7 @@ class _Iteration:
         is_element = isinstance(value, ast.Subscript)
         if freshness(self.scope, value) >= depth or (is_whole(self.context.kind(value)) and not is_element):
             return True
-        names = (n for n in ast.walk(value) if isinstance(n, ast.Name))
+        names = (n for n in nodes_in(value) if isinstance(n, ast.Name))
         kinds = [self.context.kind(n) for n in names]
         told = (isinstance(k, Array) and not k.assumed and not k.guessed for k in kinds)
         is_number = isinstance(self.context.kind(value), Number)
@@ -282,7 +284,7 @@ class _Iteration:
                 if not is_row and not isinstance(self.context.kind(one), Number):
                     return None
                 dimension += 1
-            if any(isinstance(one, ast.Slice) for one in ast.walk(part)):
+            if any(isinstance(one, ast.Slice) for one in nodes_in(part)):
                 return None
         return None
 
@@ -340,7 +342,7 @@ class _Iteration:
                 case _:
                     raise _DependsError
         if not _is_counted(self.scope, self.loop.iter) and any(
-            _path(n) == path for n in ast.walk(self.loop.iter) if isinstance(n, ast.Name | ast.Attribute)
+            _path(n) == path for n in nodes_in(self.loop.iter) if isinstance(n, ast.Name | ast.Attribute)
         ):
             raise _DependsError
 
@@ -360,11 +362,22 @@ class _Iteration:
 
     # --- Calls ---
 
+    def _check_properties(self) -> None:
+        """Raise an error where a property of an object is read: that runs code."""
+        functions = {id(n.func) for n in self.nodes if isinstance(n, ast.Call)}
+        for node in self.nodes:
+            if (
+                isinstance(node, ast.Attribute)
+                and id(node) not in functions
+                and self.context.is_property(node)
+            ):
+                raise _DependsError
+
     def _check_calls(self, elements: Sequence[_Element]) -> None:
         """Raise an error where a call may change something, or may read elements of other iterations."""
         stored = {one.path for one in elements} | {f".{one.path.rpartition('.')[2]}" for one in elements}
         pure: dict[str, None] = {}
-        iterable = [] if _is_counted(self.scope, self.loop.iter) else list(ast.walk(self.loop.iter))
+        iterable = [] if _is_counted(self.scope, self.loop.iter) else nodes_in(self.loop.iter)
         for call in [n for n in (*self.nodes, *iterable) if isinstance(n, ast.Call)]:
             if is_assertion(call) or _grown(call):
                 continue
@@ -431,10 +444,10 @@ class _Iteration:
 
     def _arrays_read(self) -> list[str]:
         """The paths from outside that an iteration reads, and that may lead to arrays."""
-        iterable = [] if _is_counted(self.scope, self.loop.iter) else list(ast.walk(self.loop.iter))
+        iterable = [] if _is_counted(self.scope, self.loop.iter) else nodes_in(self.loop.iter)
         nodes = [*self.nodes, *iterable]
         around = parents(nodes)
-        in_calls = {id(n) for call in nodes if isinstance(call, ast.Call) for n in ast.walk(call)}
+        in_calls = {id(n) for call in nodes if isinstance(call, ast.Call) for n in nodes_in(call)}
         found: dict[str, None] = {}
         for node in nodes:
             if not isinstance(node, ast.Name | ast.Attribute) or self.scope.path(node):
@@ -637,7 +650,7 @@ def _is_bound_surely(loop: ast.For, name: str) -> bool:
     """True if each iteration binds a name: by the loop's target, or by a statement of its own body."""
     targets = [loop.target]
     for one in loop.body:
-        if any(isinstance(n, ast.Continue) for n in ast.walk(one)):
+        if any(isinstance(n, ast.Continue) for n in nodes_in(one)):
             break
         targets += one.targets if isinstance(one, ast.Assign) else []
     return any(one.id == name for one in bindings_in(targets))

@@ -32,8 +32,9 @@ from polylsp.frontends.python.kinds import (
 )
 from polylsp.frontends.python.lists import kind_of_list, kind_stored, plain_lists, stored_to
 from polylsp.frontends.python.names import ClassOf, Declarations, Imported, Value, path_of
+from polylsp.frontends.python.nodes import own_nodes
 from polylsp.frontends.python.numpy_functions import called
-from polylsp.frontends.python.usage import RANGES, kinds_by_use, own_nodes, range_bounds
+from polylsp.frontends.python.usage import RANGES, kinds_by_use, range_bounds
 from polylsp.ir.program import Floating
 
 # --------------------------------------------------------------------------------------------------
@@ -235,7 +236,7 @@ def inferred(
 ) -> Kinds:
     """Kinds of the names assigned in a function; `given` are those of its parameters. A name bound to the
     result of unknown code gets the kind of its use. Lists of a module are left out: functions see them."""
-    nodes = list(own_nodes(body))
+    nodes = own_nodes(body)
     lists = plain_lists(body, given) if not is_module else {}
     found = _assigned(nodes, Kinds(declarations, dict(given), lists=lists), {})
     used = _used(body, nodes, found)

@@ -22,9 +22,9 @@ from polylsp.frontends.python.lowering_scope import (
     refuse,
     whole,
 )
+from polylsp.frontends.python.nodes import nodes_in, own_nodes
 from polylsp.frontends.python.places import not_a_number, place_of
 from polylsp.frontends.python.scalar_expressions import count, is_range, range_bounds, value, whole_number
-from polylsp.frontends.python.usage import own_nodes
 from polylsp.frontends.python.variables import settled
 from polylsp.ir.program import Call, Constant, Expr, Index, Place, Read, Site
 
@@ -295,4 +295,4 @@ def _unknown(context: Context, node: ast.expr, fx: Effects) -> None:
 
 
 def _first_name(target: ast.expr) -> str:
-    return next((n.id for n in ast.walk(target) if isinstance(n, ast.Name)), "iteration")
+    return next((n.id for n in nodes_in(target) if isinstance(n, ast.Name)), "iteration")

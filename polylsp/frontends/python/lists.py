@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from polylsp.frontends.python.array_ranks import subscripted
 from polylsp.frontends.python.kinds import Array, Kind, Number, Other, element_type, joined
-from polylsp.frontends.python.usage import own_nodes
+from polylsp.frontends.python.nodes import children, nodes_in, own_nodes
 
 _KindOf = Callable[[ast.expr], Kind | None]
 
@@ -73,7 +73,7 @@ def items(node: ast.expr) -> list[ast.expr]:
 
 def plain_lists(body: Sequence[ast.AST], given: Mapping[str, object]) -> dict[str, int]:
     """Local names of lists that are used by length and element only, with their numbers of dimensions."""
-    nodes = list(own_nodes(body))
+    nodes = own_nodes(body)
     values: dict[str, list[ast.expr]] = {}
     for node in nodes:
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
@@ -85,7 +85,7 @@ def plain_lists(body: Sequence[ast.AST], given: Mapping[str, object]) -> dict[st
         return {}
     bound = Counter(n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
     spoilt = {name for name in found if bound[name] != len(values[name])} | set(_inside(nodes))
-    around = {id(child): node for node in nodes for child in ast.iter_child_nodes(node)}
+    around = {id(child): node for node in nodes for child in children(node)}
     loads = (n for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.id in found)
     spoilt |= {node.id for node in loads if not _is_by_element(node, around, found[node.id])}
     return {name: rank for name, rank in found.items() if name not in spoilt}
@@ -126,7 +126,7 @@ def _is_counted(one: ast.comprehension) -> bool:
 
 def _is_constant(node: ast.expr, one: ast.comprehension) -> bool:
     """True if each round of a comprehension gives the same number, or a new list of it."""
-    bound = {n.id for n in ast.walk(one.target) if isinstance(n, ast.Name)}
+    bound = {n.id for n in nodes_in(one.target) if isinstance(n, ast.Name)}
     if made_list(node):
         found = filling(node)
         named = [found, *sizes(node)] if found is not None else [node]
@@ -139,7 +139,7 @@ def _is_free(node: ast.expr, bound: set[str]) -> bool:
     if isinstance(node, ast.List):
         return all(_is_free(one, bound) for one in node.elts)
     allowed = (ast.Constant, ast.Name, ast.UnaryOp, ast.unaryop, ast.BinOp, ast.operator, ast.expr_context)
-    parts = list(ast.walk(node))
+    parts = nodes_in(node)
     is_infinite = ast.dump(node) in _INFINITE
     return is_infinite or all(
         isinstance(part, allowed) and not (isinstance(part, ast.Name) and part.id in bound) for part in parts
@@ -165,7 +165,7 @@ def _inside(nodes: Sequence[ast.AST]) -> Iterator[str]:
     scopes = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     for node in nodes:
         if isinstance(node, scopes):
-            yield from (n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+            yield from (n.id for n in nodes_in(node) if isinstance(n, ast.Name))
         elif isinstance(node, (ast.Global, ast.Nonlocal)):
             yield from node.names
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from polylsp.frontends.python.usage import own_nodes
+from polylsp.frontends.python.nodes import children, nodes_in, own_nodes
 
 Reaching = dict[str, frozenset[int]]
 """For each name, the bindings that it may have come from; names that nothing has bound are missing."""
@@ -38,7 +38,7 @@ def _entangled(body: Sequence[ast.stmt]) -> frozenset[str]:
     """Names that are bound, or used, in ways whose order the statements do not tell."""
     found: set[str] = set()
     scopes = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    for node in own_nodes(list(body)):
+    for node in own_nodes(body):
         match node:
             case ast.Global(names=names) | ast.Nonlocal(names=names):
                 found.update(names)
@@ -58,7 +58,7 @@ def _entangled(body: Sequence[ast.stmt]) -> frozenset[str]:
 
 
 def _names(node: ast.AST) -> Iterator[str]:
-    return (inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name))
+    return (inner.id for inner in nodes_in(node) if isinstance(inner, ast.Name))
 
 
 @dataclass(slots=True)
@@ -128,7 +128,7 @@ class _Flow:
             self.evaluate(node.value)
             self.evaluate(node.target)
             return
-        for child in ast.iter_child_nodes(node) if node is not None else ():
+        for child in children(node) if node is not None else ():
             self.evaluate(child)
 
     # --- Statements ----------------------------------------------------------------------
@@ -177,13 +177,13 @@ class _Flow:
                     waiting[-1].append(self.reaching)
                 self.reaching = None
             case ast.Return() | ast.Raise():
-                for child in ast.iter_child_nodes(node):
+                for child in children(node):
                     self.evaluate(child)
                 self.reaching = None
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 pass
             case _:
-                for child in ast.iter_child_nodes(node):
+                for child in children(node):
                     self.evaluate(child)
 
     def in_place(self, node: ast.AugAssign) -> None:

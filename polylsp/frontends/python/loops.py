@@ -23,11 +23,12 @@ from polylsp.frontends.python.lowering_scope import (
     places_in,
     whole,
 )
+from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all, own_nodes
 from polylsp.frontends.python.places import named_in, scalar, stored
 from polylsp.frontends.python.reading_loops import reading_loop
 from polylsp.frontends.python.scalar_expressions import condition, value
 from polylsp.frontends.python.statement_orders import order_of, order_of_choice, order_of_test
-from polylsp.frontends.python.usage import RANGES, own_nodes
+from polylsp.frontends.python.usage import RANGES
 from polylsp.frontends.python.variables import assign, assign_in_place, bound_names, evaluate
 from polylsp.ir.program import (
     AddressOf,
@@ -129,7 +130,7 @@ def refused(context: Context, node: ast.stmt, rejection: Rejection) -> list[Stat
 
 def _goes_on(node: ast.stmt) -> bool:
     """True if control goes on behind a statement with others inside, unless it leaves the function."""
-    inside = list(own_nodes([node]))
+    inside = own_nodes([node])
     if any(isinstance(one, (ast.Break, ast.Continue, ast.Return)) for one in inside):
         return False
     match node:
@@ -143,7 +144,7 @@ def _goes_on(node: ast.stmt) -> bool:
 
 def _inner(context: Context, node: ast.stmt) -> Iterator[Loop]:
     """The loops inside a statement that is not modelled."""
-    for child in ast.iter_child_nodes(node):
+    for child in children(node):
         if isinstance(child, ast.stmt):
             yield from loops_in(statement(context, child))
         elif isinstance(child, (ast.ExceptHandler, ast.match_case)):
@@ -345,7 +346,7 @@ def _blocked(context: Context, node: ast.For, rejection: Rejection) -> list[Stat
     reads = named_in(context, node.iter)
     if not _concerns_arrays(context, node):
         rejection = replace(rejection, code="generic-iterable", advice="")
-        body = body if any(_holds_numbers(context, one) for one in ast.walk(node)) else _block_of(body)
+        body = body if any(_holds_numbers(context, one) for one in nodes_in(node)) else _block_of(body)
     repeats = not _yields_once(context, node.iter)
     prologue = Block((Unsupported(rejection, header(context, node), (), reads, completes=repeats),))
     place = (header(context, node), context.site(node))
@@ -386,7 +387,7 @@ def _yields_once(context: Context, node: ast.expr) -> bool:
 
 def _bound_once(context: Context, name: str) -> ast.expr | None:
     """The value of a name that a function binds once, and to whose object it adds nothing."""
-    nodes = list(ast.walk(context.parsed.tree))
+    nodes = nodes_in(context.parsed.tree)
     bound = [n for n in nodes if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)]
     values = [n.value for n in nodes if isinstance(n, ast.Assign) and n.targets == bound]
     grows = any(
@@ -412,7 +413,7 @@ _NUMERIC = ("numpy.", "scipy.", "math.", "cmath.", "random.")
 def _reported(context: Context, node: ast.For | ast.While, made: list[Statement]) -> list[Statement]:
     """The statements of a loop; where the outermost one uses no array, list or function of numbers, nothing
     is reported of what is not modelled in it."""
-    if context.depth or any(_is_numeric(context, part) for part in ast.walk(node)):
+    if context.depth or any(_is_numeric(context, part) for part in nodes_in(node)):
         return made
     return [_unreported(one) for one in made]
 
@@ -477,16 +478,16 @@ def _concerns_arrays(context: Context, node: ast.For) -> bool:
     function = node.iter.func if isinstance(node.iter, ast.Call) else None
     if function is not None and context.path(function) in (*RANGES, "numpy.ndindex", "itertools.product"):
         return True
-    named = [part for part in ast.walk(node.iter) if isinstance(part, ast.Name)]
+    named = [part for part in nodes_in(node.iter) if isinstance(part, ast.Name)]
     if any(isinstance(context.kind(part), Array) for part in named):
         return True
-    targets = [part for part in ast.walk(node.target) if isinstance(part, ast.Name)]
+    targets = [part for part in nodes_in(node.target) if isinstance(part, ast.Name)]
     counters = {part.id for part in targets if isinstance(context.kind(part), Number)}
-    subscripts = (part for one in node.body for part in ast.walk(one) if isinstance(part, ast.Subscript))
+    subscripts = (part for part in nodes_in_all(node.body) if isinstance(part, ast.Subscript))
     return any(
         isinstance(part, ast.Name) and part.id in counters
         for one in subscripts
-        for part in ast.walk(one.slice)
+        for part in nodes_in(one.slice)
     )
 
 

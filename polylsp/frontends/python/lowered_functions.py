@@ -23,6 +23,7 @@ from polylsp.frontends.python.array_aliases import (
 from polylsp.frontends.python.array_lengths import shapes, told
 from polylsp.frontends.python.array_statements import racing_statements
 from polylsp.frontends.python.attributes import (
+    inline_properties,
     is_attribute,
     made_first,
     name_attributes,
@@ -39,11 +40,11 @@ from polylsp.frontends.python.live_ranges import split
 from polylsp.frontends.python.loops import block, outlive
 from polylsp.frontends.python.lowering_scope import Agreement, Context
 from polylsp.frontends.python.names import Declarations, Value
+from polylsp.frontends.python.nodes import nodes_in, own_nodes
 from polylsp.frontends.python.places import parameter
 from polylsp.frontends.python.pranges import pranges, runs_in_parallel
 from polylsp.frontends.python.reading_loops import checking_loops
 from polylsp.frontends.python.syntax import Parsed, read
-from polylsp.frontends.python.usage import own_nodes
 from polylsp.frontends.python.variables import find_views, name_iterables, name_subscripts
 from polylsp.frontends.python.words import Line
 from polylsp.ir.program import Block, Declare, Function, Loop, Rejection, Site, Unsupported
@@ -141,13 +142,17 @@ def _lower(name: str, parsed: Parsed, declarations: Declarations, owner: str) ->
     """Lower a function; once the first pass has found assumptions on lengths, lower it again, so that arrays
     carry them from their creation on."""
     given = _given(parsed, declarations, owner)
-    name_iterables(_body(parsed), _kinds(parsed, given, declarations))
-    _split(parsed, declarations, given)
-    if not {"ndindex", "ndenumerate"}.isdisjoint(parsed.texts):
-        name_subscripts(_body(parsed), _kinds(parsed, given, declarations))
+    kinds = _kinds(parsed, given, declarations)
+    if name_iterables(_body(parsed), kinds):
+        kinds = _kinds(parsed, given, declarations)
+    if _split(parsed, declarations, given, kinds):
+        kinds = _kinds(parsed, given, declarations)
+    counts_tuples = not {"ndindex", "ndenumerate"}.isdisjoint(parsed.texts)
+    if counts_tuples and name_subscripts(_body(parsed), kinds):
+        kinds = _kinds(parsed, given, declarations)
     agreed = Agreement()
-    function = _lowered(name, parsed, declarations, given, agreed)
-    return _lowered(name, parsed, declarations, given, agreed) if agreed.words else function
+    function = _lowered(name, parsed, given, kinds, agreed)
+    return _lowered(name, parsed, given, kinds, agreed) if agreed.words else function
 
 
 def _body(parsed: Parsed) -> list[ast.stmt]:
@@ -161,37 +166,34 @@ def _kinds(parsed: Parsed, given: Mapping[str, Kind], declarations: Declarations
 
 def _given(parsed: Parsed, declarations: Declarations, owner: str) -> dict[str, Kind]:
     """Kinds of the parameters of a function, and of the attributes of its object arguments, which are names
-    in its tree from here on."""
+    in its tree from here on. Properties that stand for expressions are replaced by these."""
     found = definition(parsed)
     if found is None:
         return {}
     given = parameter_kinds(found, declarations, owner)
+    found.body = inline_properties(found.body, given, declarations)
     attributes = name_attributes(found.body, given, declarations)
     return given | passed_along(found.name, given, declarations, owner) | attributes
 
 
-def _split(parsed: Parsed, declarations: Declarations, given: Mapping[str, Kind]) -> None:
+def _split(parsed: Parsed, declarations: Declarations, given: Mapping[str, Kind], kinds: Kinds) -> bool:
     """Split the live ranges of rebound names into separate names, for values that are more than numbers:
-    Numba classifies those in a parallel loop by name. Attributes stay as they are, since others use them."""
+    Numba classifies those in a parallel loop by name. Attributes stay as they are, since others use them.
+    True if any were renamed."""
     found, body = definition(parsed), _body(parsed)
     if found is not None and runs_in_parallel(found, declarations):
-        return
-    kinds = _kinds(parsed, given, declarations)
+        return False
     bound = Counter(n.id for n in own_nodes(body) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
     bound.update(bound.keys() & given.keys())
     again = {name for name, count in bound.items() if count > 1 and not is_attribute(name)}
     if found is None:
         again -= {name for name, one in declarations.items() if isinstance(one, Value) and one.kept}
         again = {name for name in again if not isinstance(kinds.of_name(name), Instance)}
-    split(body, given, {name for name in again if not isinstance(kinds.of_name(name), Number)})
+    return split(body, given, {name for name in again if not isinstance(kinds.of_name(name), Number)})
 
 
-def _lowered(
-    name: str, parsed: Parsed, declarations: Declarations, given: dict[str, Kind], agreed: Agreement
-) -> Function:
-    found = definition(parsed)
-    body = _body(parsed)
-    kinds = _kinds(parsed, given, declarations)
+def _lowered(name: str, parsed: Parsed, given: dict[str, Kind], kinds: Kinds, agreed: Agreement) -> Function:
+    found, body, declarations = definition(parsed), _body(parsed), kinds.declarations
     unbound = in_place(body, kinds)
     context = Context(
         parsed, kinds, _ordinals(body), private=own_iterators(body, unbound), name=name, agreed=agreed
@@ -256,11 +258,11 @@ def _settled(body: Sequence[ast.stmt], given: Mapping[str, Kind], unbound: froze
 
     in_loops: set[str] = set()
     found: dict[str, int] = {}
-    for node in own_nodes(list(body)):
+    for node in own_nodes(body):
         if isinstance(node, ast.Name) and is_bound(node):
             found[node.id] = found.get(node.id, 0) + 1
         if isinstance(node, (ast.For, ast.While)):
-            in_loops |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and is_bound(n)}
+            in_loops |= {n.id for n in nodes_in(node) if isinstance(n, ast.Name) and is_bound(n)}
     seen = {name for name, kind in given.items() if is_attribute(name) and isinstance(kind, Number)}
     once = {name for name, count in found.items() if count == 1 and name not in in_loops | given.keys()}
     return frozenset((once | (given.keys() - found.keys())) - seen)
@@ -270,7 +272,7 @@ def _ordinals(body: Sequence[ast.stmt]) -> dict[int, int]:
     """The number of the first loop that each loop of the source is, in source order."""
     found: dict[int, int] = {}
     number = 1
-    for node in own_nodes(list(body)):
+    for node in own_nodes(body):
         if isinstance(node, (ast.For, ast.While, ast.AsyncFor)):
             found[id(node)] = number
             number += dimensions(node) if isinstance(node, ast.For) else 1

@@ -19,12 +19,13 @@ from polylsp.frontends.python.kinds import (
     INT,
     NATURAL,
     Array,
+    Instance,
     Kind,
     NumberType,
     wider,
 )
 from polylsp.frontends.python.live_ranges import spelled
-from polylsp.frontends.python.names import path_of
+from polylsp.frontends.python.names import ClassOf, path_of
 from polylsp.frontends.python.syntax import Parsed
 from polylsp.ir.program import (
     AddressOf,
@@ -200,6 +201,12 @@ class Context(UniqueNames):
         if not isinstance(function, ast.Attribute) or self.path(function):
             return None
         return function.value if self.kinds.of(function.value) == GENERATOR else None
+
+    def is_property(self, node: ast.Attribute) -> bool:
+        """True if reading an attribute runs a method of its object's class."""
+        kind = self.kinds.of(node.value)
+        owner = self.kinds.declarations.get(kind.name) if isinstance(kind, Instance) else None
+        return isinstance(owner, ClassOf) and owner.method(node.attr) is not None
 
     def next_implied(self) -> int:
         """The ordinal of one more loop that no `for` of the source writes."""

@@ -30,10 +30,10 @@ from polylsp.frontends.python.escapes import (
 )
 from polylsp.frontends.python.inference import inferred
 from polylsp.frontends.python.kinds import UNKNOWN
-from polylsp.frontends.python.names import ClassOf, Declaration, Imported, Value, prefixes
+from polylsp.frontends.python.names import Callable, ClassOf, Declaration, Imported, Value, prefixes
+from polylsp.frontends.python.nodes import own_nodes
 from polylsp.frontends.python.purity import with_effects_of_callees
 from polylsp.frontends.python.syntax import Known, body_of
-from polylsp.frontends.python.usage import own_nodes
 
 Names = dict[str, Declaration]
 
@@ -115,10 +115,12 @@ def _sharing(found: ClassOf, groups: Sequence[frozenset[str]]) -> ClassOf:
 
 def _called(items: Outline, names: Mapping[str, Declaration], known: Known) -> dict[str, Declaration]:
     """The functions of the file, and the variables of which these may give the arrays other names."""
-    functions = {item.name: callable_of(item, known) for item in items.functions if "." not in item.name}
+    functions: dict[str, Callable] = {}
     # Of functions of one name the last one counts, but each of them may be called before the next is there.
     kept: dict[str, Kept] = {}
     for item in items.functions:
+        if "." not in item.name:
+            functions[item.name] = callable_of(item, known)
         kept[item.name] = kept.get(item.name, Kept()).joined(kept_by(item, known))
     keeping = keeping_parameters(functions, kept)
     outer = frozenset(named_in_classes(items.classes)).union(
@@ -151,7 +153,7 @@ def _module(item: Item) -> tuple[tuple[str, Declaration], ...]:
 def _declared(item: Item) -> tuple[tuple[str, Declaration], ...]:
     body = body_of(item)
     found: dict[str, Declaration] = {}
-    nodes = list(own_nodes(body))
+    nodes = own_nodes(body)
     for node in nodes:
         found.update(_imported(node))
     kinds = inferred(body, {}, found, is_module=True)

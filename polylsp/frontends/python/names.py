@@ -40,7 +40,8 @@ class Callable:
     computed from their own, and surely calls the methods that it `runs`; it may bind those that it `resets`
     to values of another origin, and may call the methods `reached`, on the same object. `effect` is that of a
     call; one that `acts` or is unknown may read anything, one that reads the `outer` names and attributes
-    (`.name`) besides its arguments; `calls` are functions of the file, and methods of its object."""
+    (`.name`) besides its arguments; `calls` are functions of the file, and methods of its object. `getter` is
+    the expression, of `self`, that a property stands for, if that is of attributes alone."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -56,6 +57,7 @@ class Callable:
     effect: CallEffect = "unknown"
     outer: tuple[str, ...] = ()
     calls: tuple[str, ...] = ()
+    getter: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from polylsp.frontends.python.lowering_scope import (
     number_type,
     refuse,
 )
+from polylsp.frontends.python.nodes import nodes_in_all
 from polylsp.ir.program import Array as ArrayType
 from polylsp.ir.program import (
     Call,
@@ -202,6 +203,8 @@ def place_of(context: Context, node: ast.expr, fx: Effects) -> Place | None:
         refuse(context, fx, "unsupported-statement", node, "values taken together by `*` are not analysed")
         return None
     what = f"`{context.text(node)}` is an attribute of an object whose class is not known"
+    if isinstance(node, ast.Attribute) and context.is_property(node):
+        what = f"`{context.text(node)}` is a property, whose code runs each time that it is read"
     refuse(context, fx, "unsupported-type", node, what, "give the value a name of its own before the loop")
     return None
 
@@ -310,7 +313,7 @@ def _index(
 
 def named_in(context: Context, *nodes: ast.AST) -> frozenset[Variable]:
     """The variables that are named in code."""
-    names = {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)}
+    names = {n.id for n in nodes_in_all(nodes) if isinstance(n, ast.Name)}
     found: set[Variable] = set()
     for name in names:
         kind = context.kinds.of_name(name)

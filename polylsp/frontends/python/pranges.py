@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.names import Declarations, path_of
-from polylsp.frontends.python.usage import own_nodes
+from polylsp.frontends.python.nodes import own_nodes
 from polylsp.ir.directive import Clause, Directive, Item, ReductionClause, Sharing
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
@@ -75,7 +75,7 @@ def is_prange(context: Context, node: ast.For) -> bool:
 
 def _clauses(loop: ast.For) -> Iterator[Clause]:
     """Data-sharing clauses for the names that a loop assigns, by Numba's rules."""
-    nodes = list(own_nodes(loop.body))
+    nodes = own_nodes(loop.body)
     stored = [n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
     for name in dict.fromkeys(stored):
         operators = _operators(nodes, name)
@@ -89,7 +89,7 @@ def _clauses(loop: ast.For) -> Iterator[Clause]:
 def updates(loop: ast.For, name: str) -> tuple[str, ...]:
     """The operators by which a loop updates a name, one for each place where it names it; none if it uses
     the name otherwise."""
-    return _operators(list(own_nodes(loop.body)), name)
+    return _operators(own_nodes(loop.body), name)
 
 
 def _operators(nodes: list[ast.AST], name: str) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from polylsp.frontends.python.names import (
     Imported,
     path_of,
 )
-from polylsp.frontends.python.usage import own_nodes
+from polylsp.frontends.python.nodes import children, own_nodes
 from polylsp.ir.program import Floating
 
 _FUNCTIONS = (
@@ -282,8 +282,8 @@ def with_effect(
     """The function with its own effect, the names that it reads of others, and those of the file that it
     calls, whose effects count for it too (`with_effects_of_callees`)."""
     nodes = tuple(own_nodes(node.body))
-    names = frozenset(one.arg for one in ast.iter_child_nodes(node.args) if isinstance(one, ast.arg))
-    arguments = (one for one in ast.iter_child_nodes(node.args) if isinstance(one, ast.arg))
+    names = frozenset(one.arg for one in children(node.args) if isinstance(one, ast.arg))
+    arguments = (one for one in children(node.args) if isinstance(one, ast.arg))
     told = frozenset(one.arg for one in arguments if one.annotation is not None)
     own = node.args.args[0].arg if node.args.args else ""
     within = _Function(nodes, Scope(declarations, local | names, kinds), names, told, own)

@@ -13,9 +13,10 @@ from polylsp.frontends.python.bindings import dimensions
 from polylsp.frontends.python.kinds import DOUBLE, INT, Array, Number
 from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import Context, compared, convert, held, whole
+from polylsp.frontends.python.nodes import children, nodes_in, own_nodes
 from polylsp.frontends.python.places import named_in
 from polylsp.frontends.python.purity import Scope, reads
-from polylsp.frontends.python.usage import RANGES, own_nodes
+from polylsp.frontends.python.usage import RANGES
 from polylsp.ir.effects import walk
 from polylsp.ir.program import (
     Assign,
@@ -70,7 +71,7 @@ def checking_loops(context: Context, body: Sequence[ast.stmt]) -> frozenset[int]
 
 
 def _only_checks(context: Context, loop: ast.For) -> bool:
-    nodes = list(own_nodes([loop]))
+    nodes = own_nodes([loop])
     if not any(isinstance(n, ast.Assert | ast.Raise) or is_assertion(n) for n in nodes):
         return False
     if not all(_leaves_nothing(context, n) for n in nodes if isinstance(n, ast.stmt)):
@@ -109,7 +110,7 @@ def is_assertion(node: ast.AST) -> bool:
 def _counted(context: Context, node: ast.For, level: int, around: tuple[Expr, ...]) -> list[Statement]:
     """A loop that counts its iterations, and gives the names that it binds values of no interest."""
     site, first = context.site(node), context.site(node.target)
-    name = next((n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)), "iteration")
+    name = next((n.id for n in nodes_in(node.target) if isinstance(n, ast.Name)), "iteration")
     counter = Variable(context.unused(name), spelled(name), INT, "local")
     place = Place(counter, (), INT, first)
     statements: list[Statement] = []
@@ -154,7 +155,7 @@ def _statements(context: Context, body: Sequence[ast.stmt], around: tuple[Expr, 
 
 def _bound(context: Context, target: ast.expr, value: Expr) -> Iterator[Statement]:
     """Assignments to the names in a target."""
-    for node in ast.walk(target):
+    for node in nodes_in(target):
         if isinstance(node, ast.Name):
             # Such a name is no identifier: nothing else has the variable.
             variable = context.variables.get(f"{node.id}(…)")
@@ -173,7 +174,7 @@ def _only_reads(context: Context, loop: ast.For) -> bool:
     names = {n.id for n in bindings_in([loop.target, *loop.body])}
     if context.is_module or not names <= context.kinds.local or names & context.captured:
         return False
-    nodes = list(ast.walk(loop))
+    nodes = nodes_in(loop)
     is_checked = any(isinstance(n, ast.Assert) or _is_assertion(context, n) for n in nodes)
     of_arrays = any(_is_numeric(context, n) for n in nodes)
     return is_checked and of_arrays and all(_is_own(context, loop, name) for name in names)
@@ -202,7 +203,7 @@ def bindings_in(nodes: Sequence[ast.AST]) -> Iterator[ast.Name]:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node
         elif not isinstance(node, ast.comprehension):
-            yield from bindings_in(list(ast.iter_child_nodes(node)))
+            yield from bindings_in(children(node))
 
 
 def _reads(context: Context, node: ast.stmt) -> bool:
@@ -247,7 +248,7 @@ def _asserts(context: Context, call: ast.Call) -> bool:
 
 def _is_read(context: Context, node: ast.expr) -> bool:
     """True for an expression whose value may be anything, and that changes nothing."""
-    parts = list(ast.walk(node))
+    parts = nodes_in(node)
     calls = (one for one in parts if isinstance(one, ast.Call))
     return all(isinstance(one, _EXPRESSIONS) for one in parts) and all(
         reads(scope_of(context), one) for one in calls
@@ -268,26 +269,26 @@ def _is_own(context: Context, loop: ast.For, name: str) -> bool:
 def own_reads(context: Context, loop: ast.For, name: str) -> tuple[bool, bool]:
     """Two truths about the reads of a name: those in a loop see values that the same iteration gave it
     before, and those elsewhere in the function see one that another loop gave it."""
-    inside = {id(one) for one in ast.walk(loop)}
+    inside = {id(one) for one in nodes_in(loop)}
     reads = {id(n) for n in _loads(context.parsed.tree, name)}
     given = {id(n) for n in _seen(loop.body, name, _binds(loop.target, name))}
-    others = (n for n in ast.walk(context.parsed.tree) if isinstance(n, ast.For) and n is not loop)
+    others = (n for n in nodes_in(context.parsed.tree) if isinstance(n, ast.For) and n is not loop)
     elsewhere: set[int] = set()
     for other in others:
-        if _binds(other.target, name) and not any(one is loop for one in ast.walk(other)):
+        if _binds(other.target, name) and not any(one is loop for one in nodes_in(other)):
             elsewhere |= {id(n) for statement in other.body for n in _loads(statement, name)} - inside
     return reads & inside <= given, reads - inside <= elsewhere
 
 
 def _loads(node: ast.AST, name: str) -> Iterator[ast.Name]:
     """The reads of a name, those before it is updated among them."""
-    added = {id(n.target) for n in ast.walk(node) if isinstance(n, ast.AugAssign)}
-    found = (n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name)
+    added = {id(n.target) for n in nodes_in(node) if isinstance(n, ast.AugAssign)}
+    found = (n for n in nodes_in(node) if isinstance(n, ast.Name) and n.id == name)
     return (n for n in found if isinstance(n.ctx, ast.Load) or id(n) in added)
 
 
 def _binds(target: ast.expr, name: str) -> bool:
-    return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(target))
+    return any(isinstance(n, ast.Name) and n.id == name for n in nodes_in(target))
 
 
 def _seen(body: Sequence[ast.stmt], name: str, bound: bool) -> Iterator[ast.Name]:

@@ -8,7 +8,7 @@ import copy
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from polylsp.frontends.python.usage import own_nodes
+from polylsp.frontends.python.nodes import nodes_in_all, own_nodes
 
 _ATTRIBUTES = ("shape", "size", "ndim")
 _NUMPY = ("np", "numpy")
@@ -40,14 +40,14 @@ class _Scope:
 
     def __init__(self, body: list[ast.stmt], definition: ast.FunctionDef | ast.AsyncFunctionDef | None):
         self.body = body
-        self.nodes = list(own_nodes(body))
+        self.nodes = own_nodes(body)
         names = [node for node in self.nodes if isinstance(node, ast.Name)]
         self.bound = Counter(one.id for one in names if not isinstance(one.ctx, ast.Load))
         arguments = definition.args if definition is not None else None
         self.given = _given(arguments) if arguments is not None else frozenset[str]()
         self.local = definition is not None
         inner = [node for node in self.nodes if isinstance(node, _SCOPES)]
-        self.captured = {n.id for one in inner for n in ast.walk(one) if isinstance(n, ast.Name)}
+        self.captured = {n.id for n in nodes_in_all(inner) if isinstance(n, ast.Name)}
         for node in self.nodes:
             if isinstance(node, (ast.Global, ast.Nonlocal)):
                 self.captured |= set(node.names)

@@ -14,9 +14,9 @@ from functools import cached_property
 from polylsp.frontends.python.kinds import COMPLEX, DOUBLE, Kind, Number
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.names import Value
+from polylsp.frontends.python.nodes import children, nodes_in, own_nodes
 from polylsp.frontends.python.purity import GROWING, Scope, bound_values, freshness, reads
 from polylsp.frontends.python.reading_loops import bindings_in
-from polylsp.frontends.python.usage import own_nodes
 
 OF_WHOLE = frozenset(("shape", "size", "ndim", "dtype"))
 """Attributes of an array that no store to its elements changes."""
@@ -34,11 +34,11 @@ class Sharing:
     @cached_property
     def nodes(self) -> list[ast.AST]:
         """The nodes of the function, in source order."""
-        return list(own_nodes(self.body))
+        return own_nodes(self.body)
 
     @cached_property
     def _within(self) -> frozenset[int]:
-        return frozenset(id(one) for one in ast.walk(self.loop)) - {id(self.loop)}
+        return frozenset(id(one) for one in nodes_in(self.loop)) - {id(self.loop)}
 
     def is_inside(self, node: ast.AST) -> bool:
         """True for a node within the loop."""
@@ -64,7 +64,7 @@ class Sharing:
         given = (
             found[0].args if found and isinstance(found[0], ast.FunctionDef | ast.AsyncFunctionDef) else None
         )
-        nodes = ast.iter_child_nodes(given) if given is not None and not self.context.is_module else ()
+        nodes = children(given) if given is not None and not self.context.is_module else ()
         return {one.arg: one for one in nodes if isinstance(one, ast.arg)}
 
     def is_unshared(self, path: str) -> bool:
@@ -99,7 +99,7 @@ class Sharing:
                 before = block[: block.index(self.loop)]
                 made = [k for k, one in enumerate(before) if [*bound_values([one], path)]]
                 if made and isinstance(before[made[-1]], ast.Assign):
-                    return [n for one in (*before[made[-1] + 1 :], self.loop) for n in ast.walk(one)]
+                    return [n for one in (*before[made[-1] + 1 :], self.loop) for n in nodes_in(one)]
         return []
 
     def origins(self, path: str) -> set[str]:
@@ -154,7 +154,7 @@ class Sharing:
         found = set[str]()
         for one in self.nodes:
             if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-                nodes = list(ast.walk(one))
+                nodes = nodes_in(one)
                 outer = {name for n in nodes if isinstance(n, ast.Nonlocal) for name in n.names}
                 own = {n.arg for n in nodes if isinstance(n, ast.arg)}
                 own |= {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
@@ -176,10 +176,10 @@ def _targets(node: ast.Assign | ast.For) -> Iterator[ast.Name]:
 def _sharing(scope: Scope, value: ast.expr) -> Iterator[ast.Name]:
     """The names in a value whose arrays it shares, for all that a reader sees: what code that is not known
     gives may be anything."""
-    calls = [n for n in ast.walk(value) if isinstance(n, ast.Call)]
+    calls = [n for n in nodes_in(value) if isinstance(n, ast.Call)]
     left_out = {id(n.func) for n in calls if isinstance(n.func, ast.Name)}
-    left_out |= {id(n) for call in calls if not reads(scope, call) for n in ast.walk(call)}
-    names = (n for n in ast.walk(value) if isinstance(n, ast.Name) and id(n) not in left_out)
+    left_out |= {id(n) for call in calls if not reads(scope, call) for n in nodes_in(call)}
+    names = (n for n in nodes_in(value) if isinstance(n, ast.Name) and id(n) not in left_out)
     return (n for n in names if not scope.path(n))
 
 
@@ -208,7 +208,7 @@ def _is_shared(scope: Scope, node: ast.AST, around: dict[int, ast.AST]) -> bool:
 
 def parents(nodes: Sequence[ast.AST]) -> dict[int, ast.AST]:
     """The node around each node, by its identity."""
-    return {id(child): node for node in nodes for child in ast.iter_child_nodes(node)}
+    return {id(child): node for node in nodes for child in children(node)}
 
 
 def is_whole(kind: Kind | None) -> bool:

@@ -14,8 +14,8 @@ from typing import TypeGuard
 from polylsp.frontends.python.kinds import Instance
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.names import ClassOf, is_stored
+from polylsp.frontends.python.nodes import nodes_in, nodes_in_all, own_nodes
 from polylsp.frontends.python.places import named_in
-from polylsp.frontends.python.usage import own_nodes
 from polylsp.frontends.python.value_flow import Iteration
 from polylsp.ir.library import Ordered, generator_obstacle, python_call_obstacle, python_order_of
 from polylsp.ir.program import Order, Site
@@ -49,13 +49,13 @@ def _names_in(target: ast.expr) -> list[ast.Name]:
 
 def _chooses(node: ast.AST) -> bool:
     """True if parts of a statement run only sometimes, or for each of several values."""
-    return any(isinstance(one, _CHOOSING) for one in ast.walk(node))
+    return any(isinstance(one, _CHOOSING) for one in nodes_in(node))
 
 
 def _order_of_calls(context: Context, node: ast.stmt) -> Order | None:
     """Order by a call; only the outermost one surely runs where parts of the statement are chosen."""
     outermost = [node.value] if isinstance(node, (ast.Expr, ast.Assign)) else []
-    calls = (one for one in (outermost if _chooses(node) else ast.walk(node)) if isinstance(one, ast.Call))
+    calls = (one for one in (outermost if _chooses(node) else nodes_in(node)) if isinstance(one, ast.Call))
     orders = (_order_of_call(context, one, node) for one in calls)
     return next((one for one in orders if one is not None), None)
 
@@ -116,7 +116,7 @@ def _order_of_draws(context: Context, drawn: ast.expr, text: str) -> Order | Non
     elif attribute:
         return None
     else:
-        stored = (n for n in ast.walk(context.parsed.tree) if is_stored(n) and n.id == name)
+        stored = (n for n in nodes_in(context.parsed.tree) if is_stored(n) and n.id == name)
         renewed = tuple(context.site(n) for n in stored)
     return Order(f"{known.reason}; {known.advice}", renewed, kind="flow")
 
@@ -145,7 +145,7 @@ def _renewing(context: Context, own: str, declared: ClassOf, attribute: str) -> 
     """Sites where a function may bind an attribute of an object, or the object's name, to something else: by
     their names, by a method that does, or by code that is given the object."""
     fields = {name for name, _ in declared.fields}
-    for node in ast.walk(context.parsed.tree):
+    for node in nodes_in(context.parsed.tree):
         match node:
             case ast.Name(id=name, ctx=ast.Store()) if name in (own, f"{own}.{attribute}"):
                 yield context.site(node)
@@ -154,7 +154,7 @@ def _renewing(context: Context, own: str, declared: ClassOf, attribute: str) -> 
             case ast.Subscript(value=of, ctx=ast.Store()) if _is_attribute(of, own, attribute):
                 yield context.site(node)
             case ast.Expr(value=ast.Call() as call) if any(
-                _is_attribute(of, own, attribute) for of in ast.walk(call)
+                _is_attribute(of, own, attribute) for of in nodes_in(call)
             ):
                 if context.path(call.func) != "print":
                     yield context.site(node)
@@ -186,8 +186,8 @@ def _of_values(
     context: Context, values: Sequence[ast.expr], reason: str, renewed: tuple[Site, ...], flows: bool = False
 ) -> Order:
     """Order of statements that add values to what those before left, which counts where they differ."""
-    bound = {n.id for one in values for n in ast.walk(one) if is_stored(n)}
-    names = {n.id for one in values for n in ast.walk(one) if isinstance(n, ast.Name)} - bound
+    bound = {n.id for n in nodes_in_all(values) if is_stored(n)}
+    names = {n.id for n in nodes_in_all(values) if isinstance(n, ast.Name)} - bound
     varying = tuple(site for name in sorted(names) for site in _varying(context, name))
     kind = "flow" if flows else "output"
     return Order(reason, renewed, named_in(context, *values), varying, reason if flows else "", kind)
@@ -197,12 +197,12 @@ def _varying(context: Context, name: str) -> Iterator[Site]:
     """Sites that bind a name that is not modelled to a value which may be another one each time."""
     if name not in context.kinds.local or name in context.captured:
         return
-    for node in ast.walk(context.parsed.tree):
+    for node in nodes_in(context.parsed.tree):
         match node:
             case ast.Assign(targets=targets, value=value) if not isinstance(value, ast.Constant):
-                stored = (n for target in targets for n in ast.walk(target))
+                stored = nodes_in_all(targets)
             case ast.AugAssign(target=target) | ast.For(target=target):
-                stored = ast.walk(target)
+                stored = nodes_in(target)
             case _:
                 continue
         yield from (context.site(n) for n in stored if is_stored(n) and n.id == name)
@@ -247,7 +247,7 @@ def _is_text(context: Context, node: ast.expr | None) -> bool:
 def order_of_choice(context: Context, node: ast.If) -> Order | None:
     """Order of the runs of an `if` that is not modelled, each branch of which adds to one text or list."""
     orders = list(_growing_in(context, [node]))
-    tests = [one.test for one in ast.walk(node) if isinstance(one, ast.If)]
+    tests = [one.test for one in nodes_in(node) if isinstance(one, ast.If)]
     by_tests = _of_values(context, tests, "", ())
     return next((_by_either(one, by_tests) for one in orders), None)
 
@@ -272,7 +272,7 @@ def _growing_in(context: Context, body: Sequence[ast.stmt]) -> Iterator[Order]:
                 yield from (one for one in _growing_in(context, then) if one.chosen in others)
             case _:
                 pass
-        if any(isinstance(n, (ast.Break, ast.Continue, ast.Return, ast.Raise)) for n in ast.walk(statement)):
+        if any(isinstance(n, (ast.Break, ast.Continue, ast.Return, ast.Raise)) for n in nodes_in(statement)):
             return
 
 
@@ -284,12 +284,12 @@ def order_of_test(context: Context, node: ast.While) -> Order | None:
     reason = f"each iteration decides by `{test}` whether the loop goes on"
     if _deciding(node):
         return Order(reason, kind="flow")
-    inside = list(own_nodes(node.body))
+    inside = own_nodes(node.body)
     bound = {n.id for n in inside if is_stored(n)}
     counted = _counted_in(inside)
-    named = {n.id for n in ast.walk(node.test) if isinstance(n, ast.Name)}
+    named = {n.id for n in nodes_in(node.test) if isinstance(n, ast.Name)}
     leaves = any(isinstance(n, (ast.Break, ast.Return, ast.Raise, ast.Yield)) for n in inside)
-    paths = {context.text(n) for n in ast.walk(node.test) if isinstance(n, (ast.Attribute, ast.Subscript))}
+    paths = {context.text(n) for n in nodes_in(node.test) if isinstance(n, (ast.Attribute, ast.Subscript))}
     if leaves or not paths or named & bound or paths & counted:
         return None
     return Order(reason, kind="flow")
@@ -298,10 +298,10 @@ def order_of_test(context: Context, node: ast.While) -> Order | None:
 def _deciding(node: ast.While) -> set[str]:
     """Names that each iteration surely computes from data, and that decide without any counter whether there
     is another one."""
-    counted = _counted_in(list(own_nodes(node.body)))
+    counted = _counted_in(own_nodes(node.body))
     computed = {name for statement in node.body for name in _from_data(statement)} - counted
     parts = node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
-    named = [{n.id for n in ast.walk(part) if isinstance(n, ast.Name)} for part in parts]
+    named = [{n.id for n in nodes_in(part) if isinstance(n, ast.Name)} for part in parts]
     return {name for names in named if not names & counted for name in names & computed}
 
 
@@ -327,9 +327,9 @@ def _order_of_name(context: Context, target: ast.Name, statement: ast.stmt) -> O
     name = target.id
     if name not in context.kinds.local or name in context.captured:
         return None
-    nodes = list(ast.walk(context.parsed.tree))
+    nodes = nodes_in(context.parsed.tree)
     around = [
-        n for n in nodes if isinstance(n, (ast.For, ast.While)) and any(s is statement for s in ast.walk(n))
+        n for n in nodes if isinstance(n, (ast.For, ast.While)) and any(s is statement for s in nodes_in(n))
     ]
     if not around:
         return None
@@ -343,7 +343,7 @@ def _order_of_name(context: Context, target: ast.Name, statement: ast.stmt) -> O
         grows = isinstance(function, ast.Attribute) and function.attr in _GROWING
         return not (grows or path == "print" or path.startswith("matplotlib.pyplot."))
 
-    inside = {id(n) for n in ast.walk(loop)}
+    inside = {id(n) for n in nodes_in(loop)}
     others = tuple(context.site(n) for n in nodes if id(n) not in inside and _gives(n, name, changes))
     if isinstance(loop, ast.While) and name in _deciding(loop) and any(one is statement for one in loop.body):
         order = order_of_test(context, loop)
@@ -362,7 +362,7 @@ def _gives(node: ast.AST, name: str, changes: Callable[[ast.expr], bool]) -> Typ
         case ast.Subscript(value=ast.Name(id=own), ctx=ast.Store()):
             return own == name
         case ast.Expr(value=ast.Call(func=function)) if changes(function):
-            return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))
+            return any(isinstance(n, ast.Name) and n.id == name for n in nodes_in(node))
         case _:
             return False
 
@@ -375,7 +375,7 @@ def _lists(context: Context, name: str) -> tuple[Site, ...] | None:
 
 def _methods_called(context: Context, name: str, methods: Collection[str]) -> Iterator[Site]:
     """Sites of the calls of some methods of an object."""
-    for node in ast.walk(context.parsed.tree):
+    for node in nodes_in(context.parsed.tree):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=of), attr=called)) if of == name:
                 if called in methods:
@@ -387,7 +387,7 @@ def _methods_called(context: Context, name: str, methods: Collection[str]) -> It
 def _shortening(context: Context, name: str, methods: Collection[str] = _SHORTENING) -> Iterator[Site]:
     """Sites of code that takes elements from a list, or replaces parts of it."""
     yield from _methods_called(context, name, methods)
-    for node in ast.walk(context.parsed.tree):
+    for node in nodes_in(context.parsed.tree):
         match node:
             case ast.Subscript(value=ast.Name(id=of), slice=ast.Slice(), ctx=ast.Store() | ast.Del()):
                 if of == name:
@@ -405,7 +405,7 @@ def _bound_to(
     which it may add in place; `None` where it does not."""
     if name not in context.kinds.local or name in context.captured:
         return None
-    nodes = list(ast.walk(context.parsed.tree))
+    nodes = nodes_in(context.parsed.tree)
     added = [n.target for n in nodes if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Add)]
     bound = [n for n in nodes if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)]
     bound = [n for n in bound if not any(n is one for one in added)]

@@ -25,22 +25,13 @@ from polylsp.frontends.python.kinds import (
     NumberType,
 )
 from polylsp.frontends.python.names import Callable, Declarations, path_of
+from polylsp.frontends.python.nodes import children, nodes_in_all, own_nodes
 from polylsp.frontends.python.numpy_functions import numpy_name
-
-
-def own_nodes(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
-    """All nodes of a function's body in source order, but those of functions and classes inside it."""
-    pending: list[ast.AST] = list(reversed(body))
-    while pending:
-        node = pending.pop()
-        yield node
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            pending.extend(reversed(list(ast.iter_child_nodes(node))))
 
 
 def kinds_by_use(body: list[ast.stmt], names: set[str], declarations: Declarations) -> dict[str, Kind]:
     """Kinds of names, as far as their uses determine them."""
-    nodes = list(own_nodes(body))
+    nodes = own_nodes(body)
     keys = _keys(nodes, declarations)
     known = ranks_by_use(nodes, declarations, keys)
     ranks, told, vectors = known.found, known.told, known.vectors
@@ -113,7 +104,7 @@ def _keys(nodes: list[ast.AST], declarations: Declarations) -> set[str]:
                 one.id for one, of in pairs if isinstance(one, ast.Name) and not _is_counted(of, declarations)
             }
     for parent in nodes:
-        for child in ast.iter_child_nodes(parent):
+        for child in children(parent):
             if isinstance(child, ast.Name) and child.id in found and not isinstance(parent, ast.For):
                 numeric = _evidence(child, parent, ()) or isinstance(parent, (ast.Tuple, ast.Slice))
                 found -= {child.id} if numeric else set()
@@ -143,7 +134,7 @@ def _updated_views(nodes: list[ast.AST], declarations: Declarations) -> set[str]
     bound = [(name, source) for name, source, _ in parts]
     found: set[str] = set()
     for loop in (node for node in nodes if isinstance(node, (ast.For, ast.While))):
-        inside = [node for statement in loop.body for node in ast.walk(statement)]
+        inside = nodes_in_all(loop.body)
         named = {n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
         named -= {name for node in (loop, *inside) for name, _ in bound_parts(node, declarations)}
         for _ in range(3):
@@ -191,7 +182,7 @@ def _run_over(nodes: list[ast.AST]) -> Iterator[tuple[str, NumberType]]:
     uses: dict[str, list[tuple[ast.expr, ast.AST]]] = {}
     started = {name for name, value in _computations(nodes) if _is_number(value)}
     for parent in nodes:
-        for child in ast.iter_child_nodes(parent):
+        for child in children(parent):
             if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load):
                 uses.setdefault(child.id, []).append((child, parent))
     for name, of in elements:

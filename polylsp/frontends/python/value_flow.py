@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from polylsp.frontends.python.names import Callable
+from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all
 
 _UNCHANGING = frozenset(
     "array asarray asanyarray ascontiguousarray atleast_1d atleast_2d copy float int list tuple str abs "  # noqa: SIM905
@@ -78,9 +79,9 @@ class Iteration:
     def _skips(self, statement: ast.stmt) -> bool:
         """True if control may leave a statement for the next run, or the end of the function."""
         if self.of_function:
-            return any(isinstance(n, ast.Return) for n in ast.walk(statement))
+            return any(isinstance(n, ast.Return) for n in nodes_in(statement))
         is_loop = isinstance(statement, (ast.For, ast.While))
-        return not is_loop and any(isinstance(n, ast.Continue) for n in ast.walk(statement))
+        return not is_loop and any(isinstance(n, ast.Continue) for n in nodes_in(statement))
 
     def _assign(self, targets: Sequence[ast.expr], value: ast.expr) -> None:
         found: list[tuple[str, Origins]] = []
@@ -102,16 +103,16 @@ class Iteration:
     def _forget(self, *nodes: ast.AST) -> None:
         """Let names that code binds, whose elements it stores to, or that a call gets, have new values; what
         is added to in a branch is still computed from the value before."""
-        inside = [n for node in nodes for n in ast.walk(node)]
+        inside = nodes_in_all(nodes)
         added = {id(n.target) for n in inside if isinstance(n, ast.AugAssign)}
         for node in inside:
             match node:
                 case ast.Name(id=name, ctx=ast.Store() | ast.Del()) if id(node) not in added:
                     self.values[name] = {}
                 case ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
-                    self.values.update((n.id, {}) for n in ast.walk(node.value) if isinstance(n, ast.Name))
+                    self.values.update((n.id, {}) for n in nodes_in(node.value) if isinstance(n, ast.Name))
                 case ast.Expr(value=ast.Call(func=function) as call) if self.changes(function):
-                    self.values.update((n.id, {}) for n in ast.walk(call) if isinstance(n, ast.Name))
+                    self.values.update((n.id, {}) for n in nodes_in(call) if isinstance(n, ast.Name))
                 case _:
                     pass
 
@@ -136,7 +137,7 @@ class Iteration:
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
                 return {}
             case _:
-                parts = (n for n in ast.iter_child_nodes(node))
+                parts = iter(children(node))
                 inner = (n.value if isinstance(n, ast.keyword) else n for n in parts)
                 names = {name for n in inner if isinstance(n, ast.expr) for name in self._of(n)}
                 return dict.fromkeys(names, OTHER)
@@ -158,7 +159,7 @@ def bound_apart(body: Sequence[ast.stmt], names: Collection[str]) -> frozenset[s
     """Select the names that a body may give a value which is not computed from their own, through other
     names too: it binds them, stores to their elements, or runs code that is given them."""
     given: dict[str, list[ast.expr]] = {}
-    for node in (n for statement in body for n in ast.walk(statement)):
+    for node in nodes_in_all(body):
         match node:
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
@@ -211,7 +212,7 @@ def _is_computed(name: str, given: Mapping[str, list[ast.expr]]) -> bool:
 
 
 def _names(node: ast.expr) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    return {n.id for n in nodes_in(node) if isinstance(n, ast.Name)}
 
 
 # --- State of objects ---------------------------------------------------------------------
@@ -246,10 +247,10 @@ def _calls_own(body: Sequence[ast.stmt], sure: bool) -> tuple[str, ...]:
     the first after which it may end."""
     found: list[str] = []
     for statement in body:
-        if sure and any(isinstance(n, (ast.Return, ast.Raise)) for n in ast.walk(statement)):
+        if sure and any(isinstance(n, (ast.Return, ast.Raise)) for n in nodes_in(statement)):
             break
         is_simple = isinstance(statement, (ast.Expr, ast.Assign)) and isinstance(statement.value, ast.Call)
-        nodes = [statement.value] if sure and is_simple else [] if sure else ast.walk(statement)  # type: ignore[union-attr]
+        nodes = [statement.value] if sure and is_simple else [] if sure else nodes_in(statement)  # type: ignore[union-attr]
         for node in nodes:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 found += [node.func.id.removeprefix("self.")] if node.func.id.startswith("self.") else []

@@ -20,10 +20,10 @@ from polylsp.frontends.python.inference import Kinds, iterated
 from polylsp.frontends.python.kinds import WHOLE, Array, Items, Number, wider
 from polylsp.frontends.python.lowering_scope import Context, Effects, Stored, convert, held, kept, refuse
 from polylsp.frontends.python.names import path_of
+from polylsp.frontends.python.nodes import nodes_in, nodes_in_all, own_nodes
 from polylsp.frontends.python.places import not_a_number, place_of
 from polylsp.frontends.python.scalar_expressions import IN_PLACE, convert_to, operation, value
 from polylsp.frontends.python.syntax import blocks
-from polylsp.frontends.python.usage import own_nodes
 from polylsp.ir.program import (
     Assign,
     Call,
@@ -72,7 +72,7 @@ def _named(context: Context, body: Body) -> Iterator[tuple[str, str]]:
 
 def _rows(context: Context, body: Body) -> Iterator[tuple[str, str]]:
     """Names that a loop over an array's rows gives to these, and that are nothing else."""
-    for loop in (node for one in body for node in ast.walk(one) if isinstance(node, ast.For)):
+    for loop in (node for node in nodes_in_all(body) if isinstance(node, ast.For)):
         for target, iterable in looped(loop.target, loop.iter):
             if isinstance(target, ast.Name) and target.id in context.private:
                 root = _root(context, iterable) or _name(context, iterable)
@@ -244,8 +244,8 @@ def _unpack(context: Context, targets: list[ast.expr], given: ast.expr, node: as
 def _reads(node: ast.expr, targets: list[ast.expr]) -> bool:
     """True if an expression reads names that are stored to by some targets; the subscripts of later targets
     count."""
-    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-    names |= {n.id for t in targets[1:] for n in ast.walk(t) if isinstance(n, ast.Name)} - _bases(targets)
+    names = {n.id for n in nodes_in(node) if isinstance(n, ast.Name)}
+    names |= {n.id for t in targets[1:] for n in nodes_in(t) if isinstance(n, ast.Name)} - _bases(targets)
     return not names.isdisjoint(_bases(targets))
 
 
@@ -313,7 +313,7 @@ def _is_name(node: ast.expr) -> bool:
 
 def bound_names(node: ast.AST) -> Iterator[str]:
     """The names that a statement binds, at any depth."""
-    for inner in ast.walk(node):
+    for inner in nodes_in(node):
         if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
             yield inner.id
 
@@ -326,9 +326,9 @@ def bound_names(node: ast.AST) -> Iterator[str]:
 
 def name_iterables(body: list[ast.stmt], kinds: Kinds) -> bool:
     """Give a name to each new array that a loop runs over (`for x in np.linspace(0, 1, n)`), before the loop,
-    and write a loop over `np.ndenumerate` as one over `np.ndindex`; true if there are any."""
+    and write a loop over `np.ndenumerate` as one over `np.ndindex`; true if the body is another one now."""
     found = False
-    for node in [*own_nodes(body)]:
+    for node in own_nodes(body):
         for block in blocks(node) if isinstance(node, ast.stmt) else ():
             found = _named_in(block, kinds) or found
     return _named_in(body, kinds) or found
@@ -338,9 +338,10 @@ def _named_in(block: list[ast.stmt], kinds: Kinds) -> bool:
     """Name the new arrays that the loops of a block run over."""
     before = len(block)
     enumerated = False
+    selections = _Selections(kinds)
     for loop in [one for one in block if isinstance(one, ast.For)]:
         enumerated = _enumerate(loop, kinds) or enumerated
-        loop.iter = _Selections(kinds).visit(loop.iter)
+        loop.iter = selections.visit(loop.iter)
         for call, number in list(_new_arrays(loop.iter, kinds)):
             value = loop.iter if call is None else call.args[number]
             name = _name_of_value(value)
@@ -350,7 +351,7 @@ def _named_in(block: list[ast.stmt], kinds: Kinds) -> bool:
             else:
                 call.args[number] = used
             block.insert(block.index(loop), ast.copy_location(ast.Assign([target], value), value))
-    return enumerated or len(block) > before
+    return enumerated or selections.found or len(block) > before
 
 
 class _Selections(ast.NodeTransformer):
@@ -358,6 +359,7 @@ class _Selections(ast.NodeTransformer):
 
     def __init__(self, kinds: Kinds):
         self.kinds = kinds
+        self.found = False
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         """The first of the arrays of subscripts."""
@@ -372,6 +374,7 @@ class _Selections(ast.NodeTransformer):
                 kind = self.kinds.of(of)
                 if isinstance(kind, Array) and kind.rank == 1 and not kind.lists:
                     function.attr = "flatnonzero"
+                    self.found = True
                     return call
             case _:
                 pass
@@ -457,7 +460,7 @@ def name_subscripts(body: list[ast.stmt], kinds: Kinds) -> bool:
 
 def _loops(body: Sequence[ast.stmt], kinds: Kinds) -> Iterator[tuple[ast.For, str, int]]:
     """The loops whose tuple can be named, with its name and how many numbers it has."""
-    for loop in own_nodes(list(body)):
+    for loop in own_nodes(body):
         if not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Name):
             continue
         name, call = loop.target.id, loop.iter
@@ -473,9 +476,9 @@ def _loops(body: Sequence[ast.stmt], kinds: Kinds) -> Iterator[tuple[ast.For, st
 
 def _is_for_subscripts(body: Sequence[ast.stmt], loop: ast.For, name: str, count: int) -> bool:
     """True if a name is only a loop's tuple of subscripts."""
-    nodes = [node for one in body for node in ast.walk(one)]
+    nodes = nodes_in_all(body)
     named = {id(n) for n in nodes if isinstance(n, ast.Name) and n.id == name and n is not loop.target}
-    used = {id(found) for one in loop.body for node in ast.walk(one) for found in _uses(node, name, count)}
+    used = {id(found) for one in loop.body for node in nodes_in(one) for found in _uses(node, name, count)}
     return named == used
 
 

@@ -19,8 +19,8 @@ from polylsp.frontends.python.callables import parameter_kinds
 from polylsp.frontends.python.kinds import Array as KindsArray
 from polylsp.frontends.python.kinds import Instance, Kind, Number
 from polylsp.frontends.python.names import ClassOf
+from polylsp.frontends.python.nodes import nodes_in, own_nodes
 from polylsp.frontends.python.syntax import body_of
-from polylsp.frontends.python.usage import own_nodes
 from polylsp.ir import program
 from polylsp.ir.effects import effects
 from polylsp.ir.program import Array, Floating, Integer, Pointer, Type, Variable
@@ -245,7 +245,7 @@ class _Walk:
 
     def follow(self, definition: ast.FunctionDef, own: str) -> None:
         """Follow one function, and the methods of the object that it names."""
-        nodes = list(ast.walk(definition))
+        nodes = nodes_in(definition)
         bases = {id(n.value) for n in nodes if isinstance(n, ast.Attribute)}
         alone = (n for n in nodes if isinstance(n, ast.Name) and n.id == own and id(n) not in bases)
         if self.given_away is None:
@@ -282,7 +282,7 @@ def _in_turn(body: list[ast.stmt]) -> Iterator[ast.AST]:
     """The nodes of a body, with the reads of statements before their bindings."""
     for node in own_nodes(body):
         if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
-            yield from ast.walk(node.value)
+            yield from nodes_in(node.value)
         elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Attribute):
             yield ast.Attribute(node.target.value, node.target.attr, ast.Load())
         yield node

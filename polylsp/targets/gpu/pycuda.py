@@ -15,6 +15,7 @@ from polylsp.core.text import Span, newline
 from polylsp.emit.subject import Subject
 from polylsp.frontends.python.definitions import MODULE
 from polylsp.frontends.python.names import Value
+from polylsp.frontends.python.nodes import nodes_in
 from polylsp.ir.effects import expressions, loops_in, walk
 from polylsp.ir.program import Assign, Binary, Call, Constant, Expr, Floating, Statement, subexpressions
 from polylsp.model.action import Answer, Declined, Edited, Replacement
@@ -151,7 +152,7 @@ def _absent(lines: Sequence[str]) -> str:
     """An array whose lengths the text of a module uses in a function that does not know it; empty if none."""
     for function in ast.parse("\n".join(lines)).body:
         if isinstance(function, ast.FunctionDef):
-            nodes = list(ast.walk(function))
+            nodes = nodes_in(function)
             known = {n.arg for n in nodes if isinstance(n, ast.arg)}
             known |= {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
             sized = (n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr == "shape")

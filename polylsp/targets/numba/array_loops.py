@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from polylsp.core.text import Span, newline
 from polylsp.frontends.python.kinds import Number
+from polylsp.frontends.python.nodes import children, nodes_in
 from polylsp.ir.effects import loops_in
 from polylsp.ir.program import Array, Pointer
 from polylsp.ir.verdict import Parallel
@@ -35,7 +36,7 @@ def overlapping_statements(source: Source) -> Overlaps:
     numbers = {v.source_name for v in known if not isinstance(v.type, (Array, Pointer))}
     arrays = {v.source_name for v in known} - numbers
     bound = {name.id for name in _bindings(source)}
-    given = {one.arg for one in ast.walk(source.definition.args) if isinstance(one, ast.arg)} - bound
+    given = {one.arg for one in nodes_in(source.definition.args) if isinstance(one, ast.arg)} - bound
     pairs: dict[tuple[str, str], None] = {}
     for statement, target, value in _stores(source):
         stored = _roots(source, _root(target), given)
@@ -152,7 +153,7 @@ def _read(source: Source, value: ast.expr, target: ast.expr, is_elementwise: boo
                     and source.path(value.func).removeprefix("numpy.") in ELEMENTWISE
                 )
             )
-            for each in ast.iter_child_nodes(value):
+            for each in children(value):
                 if isinstance(each, ast.expr):
                     yield from _read(source, each, target, is_elementwise and plain)
 
@@ -212,7 +213,7 @@ def _moved(source: Source, text: LoopText, name: str) -> list[Replacement] | Dec
     at = subject.text.rfind("\n", 0, start) + 1
     stated = subject.text[source.span(definition).start : span.end].rstrip()
     copy = Replacement(Span(at, at), f"{subject.indentation(start)}{stated}{newline(subject.text)}")
-    inside = {id(n) for n in ast.walk(text.node)}
+    inside = {id(n) for n in nodes_in(text.node)}
     outside = (n for n in source.nodes if isinstance(n, ast.Name) and n.id == name and id(n) not in inside)
     is_used = any(isinstance(n.ctx, ast.Load) for n in outside)
     return [copy] if is_used else [Replacement(span, ""), copy]
@@ -238,9 +239,9 @@ def _is_load(node: ast.Name) -> bool:
 
 def _is_same_later(source: Source, definition: ast.Assign) -> bool:
     """True if the definition would create the same array in the loop: the names in it are bound once."""
-    used = {n.id for n in ast.walk(definition.value) if isinstance(n, ast.Name)}
+    used = {n.id for n in nodes_in(definition.value) if isinstance(n, ast.Name)}
     bound = [n.id for n in source.nodes if isinstance(n, ast.Name) and not _is_load(n)]
-    arguments = {n.arg for n in ast.walk(source.definition.args) if isinstance(n, ast.arg)}
+    arguments = {n.arg for n in nodes_in(source.definition.args) if isinstance(n, ast.arg)}
     return all(bound.count(name) + (name in arguments) <= 1 for name in used)
 
 

@@ -15,8 +15,8 @@ from polylsp.core.text import Span
 from polylsp.emit.subject import Subject
 from polylsp.frontends.python.definitions import Item
 from polylsp.frontends.python.names import Imported
+from polylsp.frontends.python.nodes import own_nodes
 from polylsp.frontends.python.pranges import updates
-from polylsp.frontends.python.usage import own_nodes
 from polylsp.frontends.python.words import Line
 from polylsp.ir.program import Array, Floating, Pointer
 from polylsp.ir.verdict import Parallel, Reduction

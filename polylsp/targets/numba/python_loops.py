@@ -19,8 +19,8 @@ from polylsp.frontends.python.inference import Kinds, inferred
 from polylsp.frontends.python.kinds import Array
 from polylsp.frontends.python.modules import environment
 from polylsp.frontends.python.names import Declarations, path_of
+from polylsp.frontends.python.nodes import nodes_in, own_nodes
 from polylsp.frontends.python.syntax import Parsed, constant, parse
-from polylsp.frontends.python.usage import own_nodes
 from polylsp.ir.program import Rejection
 from polylsp.model.action import Declined, Replacement
 from polylsp.model.facts import LoopFacts
@@ -54,7 +54,7 @@ class Source:
     @cached_property
     def local(self) -> frozenset[str]:
         """The names that the function binds itself."""
-        arguments = {n.arg for n in ast.walk(self.definition.args) if isinstance(n, ast.arg)}
+        arguments = {n.arg for n in nodes_in(self.definition.args) if isinstance(n, ast.arg)}
         stored = (n for n in self.nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
         return frozenset(arguments | {n.id for n in stored})
 

@@ -14,6 +14,7 @@ import islpy as isl
 
 from polylsp.emit.affine_bounds import ShadowedError, in_turn, syntax_tree
 from polylsp.emit.python_expressions import NotSimpleError, operator_of, text_of
+from polylsp.frontends.python.nodes import nodes_in
 from polylsp.frontends.python.syntax import constant
 from polylsp.model.action import Answer, Declined, Edited
 from polylsp.schedule.chain import cost, loop_costs, unstable, uses
@@ -111,7 +112,7 @@ class _Reader:
     def _atom(self, node: ast.expr) -> Linear:
         """Term that is no sum of counters and numbers; it must name no counter."""
         text = ast.unparse(node)
-        inside = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        inside = {n.id for n in nodes_in(node) if isinstance(n, ast.Name)}
         self.hides_counter = self.hides_counter or not inside.isdisjoint(self.counters)
         shown = text if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)) else f"({text})"
         known = next((name for name, spelled in self.atoms.items() if spelled == shown), None)

@@ -17,7 +17,7 @@ from polylsp.core.settings import Settings
 from polylsp.core.text import Span, newline
 from polylsp.emit.directive_placing import line_before
 from polylsp.emit.subject import Again, Subject
-from polylsp.frontends.python.usage import own_nodes
+from polylsp.frontends.python.nodes import nodes_in, own_nodes
 from polylsp.ir.effects import walk
 from polylsp.ir.program import Assign, Floating
 from polylsp.ir.verdict import Assumption, Parallel, ReductionOperator
@@ -137,7 +137,7 @@ def _kept(source: Source, text: LoopText) -> Declined | None:
             return Declined(
                 f"The `{type(node).__name__.lower()}` on line {source.line(node)} needs its loop."
             )
-    names = {n.id for n in ast.walk(text.node.iter) if isinstance(n, ast.Name)}
+    names = {n.id for n in nodes_in(text.node.iter) if isinstance(n, ast.Name)}
     inside = walk(source.subject.loop(text.ordinal).body)
     if any(isinstance(s, Assign) and s.target.variable.source_name in names for s in inside):
         return Declined(f"The body of the loop `{text.header}` changes what its bounds are.")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
+from polylsp.frontends.python.nodes import nodes_in, nodes_in_all
 from polylsp.frontends.python.syntax import constant
 from polylsp.targets.numba.python_loops import Source, range_arguments
 
@@ -162,12 +163,12 @@ def strongest(forms: Iterable[Affine]) -> Iterator[Affine]:
 def facts_at(source: Source, node: ast.stmt, is_number: Callable[[str], bool]) -> Facts:
     """Facts at a statement: counters of `for` loops around it are in their ranges, and names are the lengths
     or sums that the function binds them to once, before all loops. Names that change are in no fact."""
-    given = [n.arg for n in ast.walk(source.definition.args) if isinstance(n, ast.arg)]
+    given = [n.arg for n in nodes_in(source.definition.args) if isinstance(n, ast.arg)]
     bound = [*given, *_bound(source.nodes, is_number)]
     once = frozenset(text for text in bound if bound.count(text) == 1)
     forms: list[Affine] = []
     for loop in _around(source.definition.body, node):
-        changed = frozenset(_bound([n for one in loop.body for n in ast.walk(one)], is_number))
+        changed = frozenset(_bound(nodes_in_all(loop.body), is_number))
         counter, arguments = affine(loop.target, is_number), range_arguments(loop.iter)
         if arguments is None or counter is None or not changed.isdisjoint(_names(counter)):
             continue
@@ -204,7 +205,7 @@ def _around(body: Sequence[ast.stmt], node: ast.stmt) -> Iterator[ast.For]:
     for each in body:
         for block in ("body", "orelse", "finalbody"):
             inside: list[ast.stmt] = getattr(each, block, [])
-            if any(inner is node for one in inside for inner in ast.walk(one)):
+            if any(inner is node for inner in nodes_in_all(inside)):
                 if isinstance(each, ast.For) and block == "body":
                     yield each
                 yield from _around(inside, node)

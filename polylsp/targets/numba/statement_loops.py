@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from polylsp.frontends.python.nodes import nodes_in
 from polylsp.frontends.python.syntax import constant
 from polylsp.ir.program import Array, Floating, Pointer, Type, Variable
 from polylsp.ir.verdict import Assumption
@@ -458,7 +459,7 @@ def _is_plain(node: ast.expr) -> bool:
     if isinstance(node, ast.Slice):
         return node.step is None or constant(node.step) == 1
     parts = (ast.Name, ast.Constant, ast.BinOp, ast.operator, ast.expr_context)
-    return constant(node) is not None or all(isinstance(one, parts) for one in ast.walk(node))
+    return constant(node) is not None or all(isinstance(one, parts) for one in nodes_in(node))
 
 
 def _within(dimension: _Dimension, names: Mapping[str, str]) -> tuple[Affine, Affine]:
