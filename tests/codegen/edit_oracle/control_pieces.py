@@ -69,7 +69,9 @@ def counters(w: Writer) -> None:
     if any(k in line for line in body):
         is_narrow = any("100" in line for line in body)
         narrow = w.pick("unsigned char", "signed char", "unsigned char", "unsigned short")
-        w.head.append(f"{narrow if is_narrow else 'int'} {k} = {w.pick('0', '1', '250' if is_narrow else '0')};")
+        w.head.append(
+            f"{narrow if is_narrow else 'int'} {k} = {w.pick('0', '1', '250' if is_narrow else '0')};"
+        )
     w.code += [
         f"{OPEN} {head.format('' if is_outside else f'{counter} ')} {{",
         *(f"    {each}" for each in body),
