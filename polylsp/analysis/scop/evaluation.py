@@ -77,23 +77,26 @@ def wrapped(value: Poly, expression: Expr, scope: Scope) -> Poly:
         return value if scope.never_negative(value) else converted(value, expression, scope)
     inside = _unwrapped_above(value, of_type, scope)
     value = inside if inside is not None else _assumed_to_fit(value, expression, of_type, scope)
-    return _unwrapped_below(value, size, scope)
+    own = expression.operand.type if isinstance(expression, Cast) else of_type
+    is_narrower = isinstance(own, Integer) and own.bits > of_type.bits
+    return _unwrapped_below(value, size, scope, is_narrower)
 
 
 def held(value: Poly, of_type: Integer, scope: Scope) -> Poly:
     """The sum of what a loop adds to a variable, as the variable's type holds it. Where that may or may not
     be within range, the additions carry the assumption that it is."""
-    if of_type.bits >= 64 or not is_affine(value, frozenset(scope.dimensions)):
+    if not is_affine(value, frozenset(scope.dimensions)):
         return value
     size = 1 << of_type.bits
     if of_type.signed:
         # An `int` does not overflow in a correct program; a narrower sum is converted from one.
         return value if of_type.bits >= 32 else _narrowed(value, size, scope) or value
-    inside = _unwrapped_above(value, of_type, scope)
+    # What is added may be a difference that wrapped around (`k += -1`).
+    half = size >> 1
+    value = Poly(tuple((m, c - size if half <= c < size else c) for m, c in value.terms))
+    inside = value if of_type.bits >= 64 else _unwrapped_above(value, of_type, scope)
     value = value if inside is None else inside
-    if of_type.bits < 32 and not scope.never_negative(value):
-        return value - floor_div(value, size) * size
-    return _unwrapped_below(value, size, scope)
+    return _unwrapped_below(value, size, scope, often=of_type.bits < 64)
 
 
 def _narrowed(value: Poly, size: int, scope: Scope) -> Poly | None:
@@ -124,11 +127,14 @@ def _as_signed(value: Poly, expression: Expr, source: Integer, to: Integer, scop
     return value
 
 
-def _unwrapped_below(value: Poly, size: int, scope: Scope) -> Poly:
-    """`value` as an unsigned type of `size` values holds it, where that is not too large."""
+def _unwrapped_below(value: Poly, size: int, scope: Scope, often: bool) -> Poly:
+    """`value` as an unsigned type of `size` values holds it, where that is not too large; it may have wrapped
+    around `often`."""
     if scope.never_negative(value):
         return value
     scope.parameters.wrapping = True
+    if often and not _stays_below(-value, size + 1, scope):
+        return value - floor_div(value, size) * size
     return choice(Compare(">=", value), value, value + size)
 
 
@@ -185,15 +191,16 @@ def converted(value: Poly, expression: Expr, scope: Scope) -> Poly:
 
 
 def _stays_below(value: Poly, size: int, scope: Scope) -> bool:
-    """True if `value < size`, given that unsigned parameters are within the range of their type."""
+    """True if `value < size`, given that parameters are within the range of their type."""
     limits: list[Condition] = []
     known = {name for name in scope.active.get_var_names(isl.dim_type.param) if name}
     for name in sorted(value.symbols | known):
         of_type = scope.parameters.types.get(name)
         if isinstance(of_type, Integer):
             symbol = scope.parameters.symbol_named(name)
-            limits.append(Compare(">=", -symbol + ((1 << (of_type.bits - of_type.signed)) - 1)))
-            limits += [] if of_type.signed else [Compare(">=", symbol)]
+            most = 1 << (of_type.bits - of_type.signed)
+            limits.append(Compare(">=", -symbol + (most - 1)))
+            limits.append(Compare(">=", symbol + (most if of_type.signed else 0)))
     limits += _iterator_limits(value, scope)
     try:
         too_large = scope.active.intersect(scope.set_of(AllOf((*limits, Compare(">=", value - size)))))

@@ -8,7 +8,7 @@ from typing import Literal
 
 import islpy as isl
 
-from polylsp.analysis.scop.symbolic_value import ZERO, Compare, Poly, choice
+from polylsp.analysis.scop.symbolic_value import ZERO, Compare, Poly, Symbol, choice
 from polylsp.analysis.scop.walk_scope import Detail, Frame, Scope, either_pointer, may_touch
 from polylsp.analysis.scop.walk_state import (
     ANYWHERE,
@@ -148,7 +148,9 @@ def _element(step: Index, scope: Scope, value_of: ValueOf) -> Value:
     index = value_of(step.subscript, scope)
     if isinstance(index, Opaque):
         return index if step.wraps is None else index.changed()
-    if step.wraps is None or not isinstance(index, Poly) or scope.never_negative(index):
+    if step.wraps is None:
+        return _offset(index, step.subscript.type) if isinstance(index, Poly) else index
+    if not isinstance(index, Poly) or scope.never_negative(index):
         return index
     extent = value_of(step.wraps, scope)
     if not isinstance(extent, Poly):
@@ -156,6 +158,17 @@ def _element(step: Index, scope: Scope, value_of: ValueOf) -> Value:
     inside = Compare(">=", index)
     constant = index.as_constant
     return index + extent if constant is not None else choice(inside, index, index + extent)
+
+
+def _offset(index: Poly, of_type: Type) -> Poly:
+    """Distance that a subscript of a type goes from the start: an unsigned one that wrapped around goes back,
+    as addresses wrap around too."""
+    half = 1 << 63
+    is_wide = isinstance(of_type, Integer) and of_type.bits == 64 and not of_type.signed
+    if not is_wide or all(isinstance(atom, Symbol) for monomial, _ in index.terms for atom in monomial):
+        constant = index.as_constant
+        return index - 2 * half if is_wide and constant is not None and constant >= half else index
+    return choice(Compare(">=", index - half), index - 2 * half, index)
 
 
 def resolve_pointer(expression: Expr, scope: Scope, value_of: ValueOf) -> PointerValue | Opaque:

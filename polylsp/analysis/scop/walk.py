@@ -165,7 +165,7 @@ def _at_head(
     return with_index(start, index + amount[0] * rounds)
 
 
-def _held(variable: Variable, value: Value, scope: Scope, most_bits: int = 63) -> Value:
+def _held(variable: Variable, value: Value, scope: Scope, most_bits: int = 64) -> Value:
     """The value of a variable as its type holds it, if that has no more than some bits."""
     of_type = variable.type
     if not isinstance(of_type, Integer) or not isinstance(value, Poly) or of_type.bits > most_bits:

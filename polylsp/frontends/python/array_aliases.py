@@ -242,18 +242,23 @@ def _also_used(context: Context, body: Body, binding: Binding) -> str:
 
 
 def _viewed(context: Context, value: ast.expr | None) -> str:
-    """The array of which a call may give a view."""
-    if not isinstance(value, ast.Call):
-        return ""
-    path = numpy_functions.numpy_name(context.path(value.func))
-    name = path or (value.func.attr if isinstance(value.func, ast.Attribute) else "")
-    of = value.args[:1] if path else [value.func]
-    # The array of a list is a new one.
-    of = [one for one in of if not isinstance(one, (ast.List, ast.Tuple, ast.ListComp))]
+    """The array of which an expression may give a view."""
+    match value:
+        case ast.Call(args=arguments, keywords=keywords):
+            out = [one.value for one in keywords if one.arg == "out"]
+            path = context.path(value.func)
+            method = value.func.attr if isinstance(value.func, ast.Attribute) else ""
+            name = numpy_functions.numpy_name(path) or method
+            given = arguments[:1] if path else [value.func]
+            of = out or (given if path == "memoryview" or numpy_functions.gives_view(name, value) else [])
+            # The array of a list is a new one.
+            of = [one for one in of if not isinstance(one, (ast.List, ast.Tuple, ast.ListComp))]
+        case ast.Attribute(value=array, attr=name) if name in numpy_functions.VIEW_ATTRIBUTES:
+            of = [array]
+        case _:
+            return ""
     found = (n for n in nodes_in_all(of) if isinstance(n, ast.Name))
-    arrays = (n.id for n in found if isinstance(context.kind(n), Array))
-    copies = name in ("array", "astype") and all(each.arg != "copy" for each in value.keywords)
-    return next(arrays, "") if name in numpy_functions.VIEWS and not copies else ""
+    return next((n.id for n in found if isinstance(context.kind(n), Array)), "")
 
 
 def find_aliased(context: Context, body: Body) -> None:

@@ -336,7 +336,7 @@ def _viewed(node: ast.expr) -> Iterator[str]:
             yield name
         case ast.Attribute(value=value, attr=attribute):
             yield from [dotted(node)] if dotted(node) else []
-            if attribute in ("T", "mT", "real", "imag", "flat"):
+            if attribute in numpy_functions.VIEW_ATTRIBUTES:
                 yield from _viewed(value)
         case ast.Subscript(value=value, slice=subscript) if not isinstance(subscript, ast.Compare):
             yield from _viewed(value)
@@ -348,11 +348,10 @@ def _viewed(node: ast.expr) -> Iterator[str]:
             yield from _viewed(one)
         case ast.NamedExpr(value=value) | ast.Starred(value=value):
             yield from _viewed(value)
-        case ast.Call(func=ast.Attribute(value=value, attr=name), args=arguments, keywords=keywords):
-            copies = name in ("array", "astype") and all(one.arg != "copy" for one in keywords)
-            if name in numpy_functions.VIEWS and not copies:
+        case ast.Call(func=ast.Attribute(value=value, attr=name), args=arguments):
+            if numpy_functions.gives_view(name, node):
                 yield from (each for one in (value, *arguments[:1]) for each in _viewed(one))
-        case ast.Call(func=ast.Name(id=name), args=[first, *_]) if name in numpy_functions.VIEWS:
+        case ast.Call(func=ast.Name(id=name), args=[first, *_]) if numpy_functions.gives_view(name, node):
             yield from _viewed(first)
         case _:
             pass

@@ -18,6 +18,7 @@ from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.names import Callable, ClassOf, Value
 from polylsp.frontends.python.nodes import nodes_in, nodes_in_all, own_nodes
+from polylsp.frontends.python.numpy_functions import VIEW_ATTRIBUTES
 from polylsp.frontends.python.purity import GROWING, Scope, bound_values, effect_of_call, freshness, reads
 from polylsp.frontends.python.reading_loops import bindings_in, is_assertion, only_names, own_reads, scope_of
 from polylsp.frontends.python.sharing_by_names import OF_WHOLE, Sharing, is_whole, parents
@@ -30,7 +31,6 @@ MOST_PURE_CALLS = 2
 _MOST_OVERLAPS = 3
 _MOST_WORK = 16_000
 """Nodes of a function times its loops, from which on none is decided here: each is compared with all code."""
-_VIEWS = frozenset(("T", "mT", "real", "imag", "flat", "base"))
 _SUMS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "+", ast.Mult: "*"}
 
 
@@ -241,7 +241,7 @@ class _Iteration:
     def _note(self, found: dict[str, _Element], node: ast.Subscript, is_update: bool) -> None:
         base, parts = self._resolved(node)
         path = _path(base)
-        if not path or path.rpartition(".")[2] in _VIEWS:
+        if not path or path.rpartition(".")[2] in VIEW_ATTRIBUTES:
             raise _DependsError
         if path.split(".")[0] in self.own:
             if path not in self.own or not self._is_new(path, 1 if len(parts) == 1 and not is_update else 2):
@@ -455,17 +455,25 @@ class _Iteration:
             parent = around.get(id(node))
             is_called = _is_function(node, parent)
             of_method = isinstance(parent, ast.Attribute) and _is_function(parent, around.get(id(parent)))
-            is_part = isinstance(parent, ast.Attribute) and not of_method and parent.attr not in _VIEWS
+            is_part = isinstance(parent, ast.Attribute) and not of_method
+            is_part = is_part and getattr(parent, "attr", "") not in VIEW_ATTRIBUTES
             last = node.attr if isinstance(node, ast.Attribute) else ""
             path = _path(node)
-            if not path or is_called or is_part or last in OF_WHOLE | _VIEWS:
+            if not path or is_called or is_part or last in OF_WHOLE | VIEW_ATTRIBUTES:
                 continue
             is_own = path.split(".")[0] in self.own or path in self.sums
             kind = self.context.kind(node)
-            is_number = isinstance(kind, Number) and not (self._is_told_by_use(path) and id(node) in in_calls)
+            is_part_of = isinstance(parent, ast.Subscript) and parent.value is node
+            is_guess = (self._is_told_by_use(path) and id(node) in in_calls) or self._is_result(path)
+            is_number = isinstance(kind, Number) and not is_guess and not is_part_of
             if not is_own and not is_number and not isinstance(kind, Instance) and kind != Other("a string"):
                 found[path] = None
         return list(found)
+
+    def _is_result(self, name: str) -> bool:
+        """True for a name that is bound to what a function of the file gives."""
+        values = self._values_outside(name)
+        return any(isinstance(v, ast.Call) and self.scope.callee(v) is not None for v in values)
 
     def _is_told_by_use(self, name: str) -> bool:
         """True for a parameter whose real value is taken for a number by its use alone."""

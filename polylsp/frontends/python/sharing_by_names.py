@@ -7,13 +7,15 @@ and uses alone, up to one loop.
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from polylsp.frontends.python import numpy_functions
 from polylsp.frontends.python.kinds import COMPLEX, DOUBLE, Kind, Number
 from polylsp.frontends.python.lowering_scope import Context
-from polylsp.frontends.python.names import Value
+from polylsp.frontends.python.names import Callable, Value
 from polylsp.frontends.python.nodes import children, nodes_in, own_nodes
 from polylsp.frontends.python.purity import GROWING, Scope, bound_values, freshness, reads
 from polylsp.frontends.python.reading_loops import bindings_in
@@ -111,13 +113,9 @@ class Sharing:
             if name in found:
                 continue
             found.add(name)
-            values = (
-                node.value if isinstance(node, ast.Assign) else node.iter
-                for node in nodes
-                if isinstance(node, ast.Assign | ast.For) and any(one.id == name for one in _targets(node))
-            )
+            values = (value for node in nodes for value in _values(node, name))
             for value in values:
-                if freshness(self.scope, value) == 0:
+                if freshness(self.scope, value) == 0 or isinstance(value, _COLLECTIONS):
                     names = _sharing(self.scope, value)
                     pending += [n.id for n in names if not is_whole(self.context.kind(n))]
         return found
@@ -169,18 +167,41 @@ def _begins(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _targets(node: ast.Assign | ast.For) -> Iterator[ast.Name]:
-    return bindings_in(node.targets if isinstance(node, ast.Assign) else [node.target])
+_COLLECTIONS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)
+
+
+def _values(node: ast.AST, name: str) -> Iterator[ast.expr]:
+    """The expressions of which code binds a name to the value, to a part or to an element."""
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            pass
+        case ast.For(target=target, iter=value) | ast.NamedExpr(target=target, value=value):
+            targets = [target]
+        case ast.withitem(context_expr=value, optional_vars=ast.expr() as target):
+            targets = [target]
+        case _:
+            return
+    yield from (value for one in bindings_in(targets) if one.id == name)
 
 
 def _sharing(scope: Scope, value: ast.expr) -> Iterator[ast.Name]:
-    """The names in a value whose arrays it shares, for all that a reader sees: what code that is not known
-    gives may be anything."""
+    """The names in a value whose arrays it shares, for all that a reader sees: what code of other files gives
+    may be anything."""
     calls = [n for n in nodes_in(value) if isinstance(n, ast.Call)]
     left_out = {id(n.func) for n in calls if isinstance(n.func, ast.Name)}
-    left_out |= {id(n) for call in calls if not reads(scope, call) for n in nodes_in(call)}
+    left_out |= {id(n) for call in calls if not _gives_arguments(scope, call) for n in nodes_in(call)}
     names = (n for n in nodes_in(value) if isinstance(n, ast.Name) and id(n) not in left_out)
     return (n for n in names if not scope.path(n))
+
+
+def _gives_arguments(scope: Scope, call: ast.Call) -> bool:
+    """True for a call of known code that may give what it is given."""
+    declared, function = scope.callee(call), call.func
+    if isinstance(declared, Callable):
+        return bool(declared.keeps) or bool(declared.problem)
+    path = scope.path(function)
+    is_builtin = isinstance(function, ast.Name) and path == function.id and hasattr(builtins, path)
+    return is_builtin or bool(numpy_functions.numpy_name(path)) or reads(scope, call)
 
 
 def _is_shared(scope: Scope, node: ast.AST, around: dict[int, ast.AST]) -> bool:

@@ -162,18 +162,22 @@ Lowered = tuple[list[Statement], Effects]
 def assign(context: Context, targets: list[ast.expr], given: ast.expr, node: ast.stmt) -> Lowered:
     """`targets = given`."""
     fx = Effects()
+    _assign(context, targets, given, node, fx)
+    return fx.statements, fx
+
+
+def _assign(context: Context, targets: list[ast.expr], given: ast.expr, node: ast.stmt, fx: Effects) -> None:
     if len(targets) == 1 and isinstance(targets[0], (ast.Tuple, ast.List)):
         _unpack(context, targets[0].elts, given, node, fx)
-        return fx.statements, fx
+        return
     if isinstance(context.kind(given), (Array, Items)) or _is_array_store(context, targets):
         _arrays(context, targets, given, node, fx)
-        return fx.statements, fx
+        return
     found = value(context, given, fx)
     if len(targets) > 1 and not isinstance(found, (Constant, Invariant)):
         found = held(context, found, given, fx.statements)
     for target in targets:
         _store(context, target, found, node, fx)
-    return fx.statements, fx
 
 
 def _is_array_store(context: Context, targets: list[ast.expr]) -> bool:
@@ -229,7 +233,12 @@ def _unpack(context: Context, targets: list[ast.expr], given: ast.expr, node: as
     if parts:
         pairs = [pair for pair in pairs if pair not in parts]
         targets, given = [t for t, _ in pairs], ast.Tuple([v for _, v in pairs], ast.Load())
-    if any(isinstance(context.kind(one), Array) for one in given.elts):
+    is_array = [isinstance(context.kind(one), Array) for one in given.elts]
+    if any(is_array) and not all(is_array) and not any(_reads(one, targets) for one in given.elts[1:]):
+        for target, one in zip(targets, given.elts, strict=True):
+            _assign(context, [target], one, node, fx)
+        return
+    if any(is_array):
         from polylsp.frontends.python.bindings import exchange
 
         exchange(context, targets, given.elts, node, fx)
