@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import islpy as isl
 
@@ -27,6 +28,7 @@ from polylsp.analysis.scop.symbolic_value import (
     extremum,
     floor_div,
     is_affine,
+    modulo,
     negate,
 )
 from polylsp.analysis.scop.walk_scope import Scope, may_touch
@@ -56,8 +58,6 @@ from polylsp.ir.program import (
 from polylsp.ir.spelling import spell, spell_value
 from polylsp.ir.verdict import Assumption
 
-_INT = Integer(32, True)
-
 
 def wrapped(value: Poly, expression: Expr, scope: Scope) -> Poly:
     """`value` as its type holds it: unsigned arithmetic is modulo a power of two. Values below
@@ -66,20 +66,19 @@ def wrapped(value: Poly, expression: Expr, scope: Scope) -> Poly:
     assert isinstance(of_type, Integer)
     if of_type.signed:
         # C computes no narrower sums than `int`, NumPy does, and they wrap around.
-        return value if of_type.bits >= 32 else _as_signed(value, expression, _INT, of_type, scope)
+        return value if of_type.bits >= 32 else _as_signed(value, expression, of_type, scope)
     size = 1 << of_type.bits
     constant = value.as_constant
     if constant is not None:
         return Poly.constant(constant % size)
+    value = modulo(value, size)
     if not is_affine(value, frozenset(scope.dimensions)):
         return _assumed_to_fit(value, expression, of_type, scope)
     if value.symbols.isdisjoint(scope.dimensions) and isinstance(expression, Cast):
         return value if scope.never_negative(value) else converted(value, expression, scope)
     inside = _unwrapped_above(value, of_type, scope)
     value = inside if inside is not None else _assumed_to_fit(value, expression, of_type, scope)
-    own = expression.operand.type if isinstance(expression, Cast) else of_type
-    is_narrower = isinstance(own, Integer) and own.bits > of_type.bits
-    return _unwrapped_below(value, size, scope, is_narrower)
+    return _unwrapped_below(value, size, scope)
 
 
 def held(value: Poly, of_type: Integer, scope: Scope) -> Poly:
@@ -92,11 +91,10 @@ def held(value: Poly, of_type: Integer, scope: Scope) -> Poly:
         # An `int` does not overflow in a correct program; a narrower sum is converted from one.
         return value if of_type.bits >= 32 else _narrowed(value, size, scope) or value
     # What is added may be a difference that wrapped around (`k += -1`).
-    half = size >> 1
-    value = Poly(tuple((m, c - size if half <= c < size else c) for m, c in value.terms))
+    value = modulo(value, size)
     inside = value if of_type.bits >= 64 else _unwrapped_above(value, of_type, scope)
     value = value if inside is None else inside
-    return _unwrapped_below(value, size, scope, often=of_type.bits < 64)
+    return _unwrapped_below(value, size, scope)
 
 
 def _narrowed(value: Poly, size: int, scope: Scope) -> Poly | None:
@@ -107,33 +105,31 @@ def _narrowed(value: Poly, size: int, scope: Scope) -> Poly | None:
     return value - floor_div(value + half, size) * size
 
 
-def _as_signed(value: Poly, expression: Expr, source: Integer, to: Integer, scope: Scope) -> Poly:
-    """A value of the type `source` converted to a signed type that does not hold all of its values; assumed
+def _as_signed(value: Poly, expression: Expr, to: Integer, scope: Scope) -> Poly:
+    """A value converted to a signed type that does not hold all of its values; assumed
     to be within range where it may or may not be."""
-    constant, half = value.as_constant, 1 << (to.bits - 1)
-    if constant is not None:
-        return Poly.constant((constant + half) % (2 * half) - half)
+    half = 1 << (to.bits - 1)
+    value = modulo(value, 2 * half)
+    if value.as_constant is not None:
+        return value
     if value.symbols.isdisjoint(scope.dimensions):
         return converted(value, expression, scope)
-    below = Compare(">=", -value + (half - 1))
-    inside = AllOf((below, Compare(">=", value + half))) if source.signed else below
-    if scope.always(inside):
+    if scope.always(AllOf((Compare(">=", -value + (half - 1)), Compare(">=", value + half)))):
         return value
-    if source.bits == to.bits and always_too_large(value, half, scope):
-        return choice(below, value, value - 2 * half)
     if (narrowed := _narrowed(value, 2 * half, scope)) is not None:
         return narrowed
     scope.assume(that_it_fits(expression, to))
     return value
 
 
-def _unwrapped_below(value: Poly, size: int, scope: Scope, often: bool) -> Poly:
-    """`value` as an unsigned type of `size` values holds it, where that is not too large; it may have wrapped
-    around `often`."""
+def _unwrapped_below(value: Poly, size: int, scope: Scope) -> Poly:
+    """`value` as an unsigned type of `size` values holds it, where that is not too large."""
     if scope.never_negative(value):
         return value
     scope.parameters.wrapping = True
-    if often and not _stays_below(-value, size + 1, scope):
+    if size < 1 << 64 and not _stays_below(-value, size + 1, scope):
+        if size > 1 << 31 and _is_hash(value, size, scope):
+            raise NotAffineError
         return value - floor_div(value, size) * size
     return choice(Compare(">=", value), value, value + size)
 
@@ -148,10 +144,15 @@ def _unwrapped_above(value: Poly, of_type: Integer, scope: Scope) -> Poly | None
     wide = of_type.bits >= 32
     if not (wide and _multiplies(value, 2, scope)) and _stays_below(value, 2 * size, scope):
         return choice(Compare(">=", value - size), value - size, value)
-    if wide and _multiplies(value, 1 << of_type.bits // 2, scope):
-        # Hash functions mean their products to wrap. isl takes minutes for the remainders.
+    if wide and _is_hash(value, size, scope):
         raise NotAffineError
     return value - floor_div(value, size) * size if always_too_large(value, size, scope) else None
+
+
+def _is_hash(value: Poly, size: int, scope: Scope) -> bool:
+    """True for a multiple of an iterator that is meant to wrap around, as those of hash functions are: isl
+    takes minutes for the remainders."""
+    return _multiplies(value, 1 << (size.bit_length() - 1) // 2, scope)
 
 
 def _multiplies(value: Poly, least: int, scope: Scope) -> bool:
@@ -547,14 +548,47 @@ def _arithmetic(expression: Binary, left: Poly, right: Poly, scope: Scope) -> Po
             return left * (1 << constant)
         case ">>" if constant is not None and 0 <= constant < 63:
             return floor_div(left, 1 << constant)
-        case "&" if constant is not None and constant >= 0 and (constant & (constant + 1)) == 0:
-            return left - floor_div(left, constant + 1) * (constant + 1)
+        case "&" | "|" | "^" as operator:
+            return _bitwise(operator, left, right, expression.type)
         case "/" if constant:
             return _quotient(left, constant, expression.floors, scope)
         case "%" if constant:
             return left - _quotient(left, abs(constant), expression.floors, scope) * abs(constant)
         case _:
             return None
+
+
+_MOST_RUNS = 2
+"""Runs of bits in a constant that an operation on bits is modelled with: each takes two remainders."""
+
+
+def _bitwise(operator: Literal["&", "|", "^"], left: Poly, right: Poly, of_type: Type) -> Poly | None:
+    """An operation on bits with a constant, in two's complement: `x | c` is `x + c - (x & c)`, `x ^ c` is
+    `x + c - 2 * (x & c)`."""
+    value, bits = (right, left) if right.as_constant is None else (left, right)
+    constant = bits.as_constant
+    if constant is None or not isinstance(of_type, Integer):
+        return None
+    common = _masked(value, constant, of_type)
+    if common is None or operator == "&":
+        return common
+    return value + constant - common * (1 if operator == "|" else 2)
+
+
+def _masked(value: Poly, mask: int, of_type: Integer) -> Poly | None:
+    """The bits of a value in a mask; `None` for a mask of many runs of bits."""
+    if mask < 0:
+        others = _masked(value, ~mask, of_type)
+        return None if others is None else value - others
+    found, runs, low = ZERO, 0, 0
+    while mask >> low:
+        low += (mask >> low & -(mask >> low)).bit_length() - 1
+        high = low + (~(mask >> low) & -~(mask >> low)).bit_length() - 1
+        whole = not of_type.signed and high == of_type.bits
+        found += value if whole else value - floor_div(value, 1 << high) * (1 << high)
+        found -= value - floor_div(value, 1 << low) * (1 << low)
+        low, runs = high, runs + 1
+    return found if runs <= _MOST_RUNS else None
 
 
 def _quotient(left: Poly, divisor: int, floors: bool, scope: Scope) -> Poly:
@@ -588,7 +622,7 @@ def _cast(expression: Expr, operand: Expr, to: Integer, scope: Scope) -> Value:
     source = operand.type
     if source.bits < to.bits or (source.bits == to.bits and source.signed):
         return value
-    return _as_signed(value, expression, source, to, scope)
+    return _as_signed(value, expression, to, scope)
 
 
 @dataclass(frozen=True, slots=True)

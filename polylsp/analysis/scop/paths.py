@@ -8,7 +8,7 @@ from typing import Literal
 
 import islpy as isl
 
-from polylsp.analysis.scop.symbolic_value import ZERO, Compare, Poly, Symbol, choice
+from polylsp.analysis.scop.symbolic_value import ZERO, Compare, Poly, choice, modulo
 from polylsp.analysis.scop.walk_scope import Detail, Frame, Scope, either_pointer, may_touch
 from polylsp.analysis.scop.walk_state import (
     ANYWHERE,
@@ -163,12 +163,8 @@ def _element(step: Index, scope: Scope, value_of: ValueOf) -> Value:
 def _offset(index: Poly, of_type: Type) -> Poly:
     """Distance that a subscript of a type goes from the start: an unsigned one that wrapped around goes back,
     as addresses wrap around too."""
-    half = 1 << 63
     is_wide = isinstance(of_type, Integer) and of_type.bits == 64 and not of_type.signed
-    if not is_wide or all(isinstance(atom, Symbol) for monomial, _ in index.terms for atom in monomial):
-        constant = index.as_constant
-        return index - 2 * half if is_wide and constant is not None and constant >= half else index
-    return choice(Compare(">=", index - half), index - 2 * half, index)
+    return modulo(index, 1 << 64) if is_wide else index
 
 
 def resolve_pointer(expression: Expr, scope: Scope, value_of: ValueOf) -> PointerValue | Opaque:

@@ -299,6 +299,22 @@ def choice(condition: Condition, then: Poly, otherwise: Poly) -> Poly:
     return Poly.atom(Choice(condition, then, otherwise))
 
 
+def modulo(value: Poly, size: int) -> Poly:
+    """A value that is equal modulo `size`, with the least coefficients, and without the choices and
+    remainders that wrapped its parts around at that size."""
+    half = size >> 1
+    found = ZERO
+    for monomial, coefficient in value.terms:
+        least = (coefficient + half) % size - half
+        match monomial:
+            case (Choice(condition, then, otherwise),) if least:
+                part = choice(condition, modulo(then, size), modulo(otherwise, size))
+            case _:
+                part = Poly.of({monomial: 1})
+        found += part * least
+    return found
+
+
 def is_affine(value: Poly, iterators: frozenset[str]) -> bool:
     """True if isl can represent the value: no product has an iterator in it, and in products there are only
     plain parameters."""
