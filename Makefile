@@ -118,6 +118,7 @@ bench-measure: setup  ## how long measuring takes, what the harness adds, and wh
 
 soak: setup  ## N random loop nests against the oracle, N programs whose edits run, M random messages to the server, N damaged programs
 	$(BIN)/python -m tests.oracle.soak --examples $(N)
+	$(BIN)/python -m tests.oracle.index_arithmetic --loops $(N)
 	$(BIN)/python -m tests.codegen.edit_oracle --programs $(N) --jobs 2 --builds full
 	$(BIN)/python -m tests.codegen.python_programs --programs $(N)
 	$(BIN)/python -m tests.server.torture --messages $(M)

@@ -2,10 +2,10 @@
 
     python -m tests.oracle.index_arithmetic --loops 2000 --seed 1
 
-Subscripts are drawn from integers of all widths, conversions, quotients, remainders, operations on bits, choices,
-and variables that a loop adds to. The same loop runs with a record of the elements that each iteration uses. A loop
-that is parallel without assumptions must have no element that two iterations use and one of them writes; a
-dependence of a loop with constant bounds must be there.
+Subscripts are drawn from integers of all widths, conversions, quotients, remainders, operations on bits,
+choices, and variables that a loop adds to. The same loop runs with a record of the elements that each iteration
+uses. A loop that is parallel without assumptions must have no element that two iterations use and one of them
+writes; a dependence of a loop with constant bounds must be there.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 from random import Random
 
 import polylsp
+from polylsp.ir.verdict import Parallel, Sequential
 
 _TYPES = ("int", "unsigned", "long", "short", "unsigned char", "signed char", "unsigned short", "size_t")
 _COUNTERS = ("int", "int", "long", "unsigned", "short", "unsigned char", "size_t")
@@ -31,29 +32,40 @@ _RECORDER = """\
 #include <stdio.h>
 #include <string.h>
 #define MIDDLE 65536
-#define LOOPS 2
-static struct { int written, read; } last[LOOPS][2 * MIDDLE]; /* iterations; -1: several */
-static int now[LOOPS], carried[LOOPS], is_left_out, rounds;
+/* For each element the iterations of the outer loop, and of both, that wrote it last, and read it first
+   and last. */
+static int written[2][2 * MIDDLE], first[2][2 * MIDDLE], last[2][2 * MIDDLE];
+static int now[2], begin[2], carried[2], is_left_out, rounds;
 static void use(long long index, int writes)
 {
     if (index < -MIDDLE || index >= MIDDLE) { is_left_out = 1; return; }
-    for (int l = 0; l < LOOPS; l++) {
-        int *written = &last[l][index + MIDDLE].written, *read = &last[l][index + MIDDLE].read;
-        if (*written && *written != now[l] && (l == 0 || *written >= now[l] - now[0])) carried[l] = 1;
-        if (writes && *read && *read != now[l]) carried[l] = 1;
-        if (writes) *written = now[l];
-        else *read = *read && *read != now[l] ? -1 : now[l];
+    for (int loop = 0; loop < 2; loop++) {
+        int at = now[loop], from = begin[loop], *w = &written[loop][index + MIDDLE];
+        int *f = &first[loop][index + MIDDLE], *l = &last[loop][index + MIDDLE];
+        if (*w > from && *w != at) carried[loop] = 1;
+        if (writes && *f > from && (*f != at || *l != at)) carried[loop] = 1;
+        if (writes) *w = at;
+        else if (*f > from) *l = at;
+        else *f = *l = at;
     }
 }
-static void new_outer(void) { now[0]++; memset(last[1], 0, sizeof last[1]); now[1] = 0; }
-static void reset(void) { memset(last, 0, sizeof last); memset(now, 0, sizeof now); carried[0] = carried[1] = is_left_out = rounds = 0; }
+static void outer(void) { now[0]++; begin[1] = now[1]; }
+static void reset(void)
+{
+    memset(written, 0, sizeof written);
+    memset(first, 0, sizeof first);
+    memset(last, 0, sizeof last);
+    memset(now, 0, sizeof now);
+    memset(begin, 0, sizeof begin);
+    carried[0] = carried[1] = is_left_out = rounds = 0;
+}
 """
 
 
 @dataclass
 class Draw:
-    """One loop, or two nested ones: declarations, heads and statements, in which `W(x)` and `R(x)` stand for a
-    write and a read of the element `x`; the type of its parameter `n`, if it has one."""
+    """One loop, or two nested ones: declarations, heads and statements, in which `W(x)` and `R(x)` stand for
+    a write and a read of the element `x`; the type of its parameter `n`, if it has one."""
 
     random: Random
     size: str
@@ -168,16 +180,16 @@ def recorded(number: int, draw: Draw) -> str:
         for each, plain in zip(body, draw.body, strict=True)
     ]
     first, *inner = draw.heads
-    heads = f"    for ({first}) {{\n        new_outer();\n"
-    heads += "".join(f"    for ({each}) {{\n        now[1]++;\n" for each in inner)
-    heads += "        if (++rounds > 5000) { is_left_out = 1; return; }\n"
+    ends = "        if (++rounds > 5000) { is_left_out = 1; return; }\n"
+    heads = f"    for ({first}) {{\n        outer();\n{ends}"
+    heads += "".join(f"    for ({each}) {{\n        now[1]++;\n{ends}" for each in inner)
     inside = "".join(f"        {each}\n" for each in body)
     ends = "    }\n" * len(draw.heads)
     parameter = f"{draw.size} n" if draw.size else "void"
     return f"static void f{number}({parameter})\n{{\n    {draw.declared}\n{heads}{inside}{ends}}}\n"
 
 
-def conflicts(draws: list[Draw], folder: Path) -> dict[tuple[int, int], tuple[bool, list[str]]]:
+def runs_of(draws: list[Draw]) -> dict[tuple[int, int], tuple[bool, list[str]]]:
     """For each loop, by the numbers of its function and in it: false if a run of it left the record, and the
     values of `n` for which two iterations conflict."""
     calls: list[str] = []
@@ -187,11 +199,13 @@ def conflicts(draws: list[Draw], folder: Path) -> dict[tuple[int, int], tuple[bo
             calls.append(f"reset(); f{number}({value}); {line}")
     functions = "".join(recorded(number, draw) for number, draw in enumerate(draws))
     main = "int main(void)\n{\n    " + "\n    ".join(calls) + "\n}\n"
-    source, program = folder / "run.c", folder / "run"
-    source.write_text(_RECORDER + functions + main)
-    subprocess.run(["gcc", "-w", "-fwrapv", "-O1", "-o", program, source], check=True)
+    with tempfile.TemporaryDirectory() as folder:
+        source, program = Path(folder) / "run.c", Path(folder) / "run"
+        source.write_text(_RECORDER + functions + main)
+        subprocess.run(["gcc", "-w", "-fwrapv", "-O1", "-o", program, source], check=True)
+        ran = subprocess.run([program], check=True, capture_output=True, text=True)
     found: dict[tuple[int, int], tuple[bool, list[str]]] = {}
-    for line in subprocess.run([program], check=True, capture_output=True, text=True).stdout.splitlines():
+    for line in ran.stdout.splitlines():
         number, left_out, *carried = line.split(" ")
         for loop in range(2):
             is_whole, values = found.get((int(number), loop), (True, []))
@@ -202,23 +216,21 @@ def conflicts(draws: list[Draw], folder: Path) -> dict[tuple[int, int], tuple[bo
 
 def refuted(draws: list[Draw]) -> Iterator[str]:
     """The verdicts that the runs contradict, each with its function."""
-    with tempfile.TemporaryDirectory() as name:
-        path = Path(name) / "drawn.c"
-        texts = [analysed(number, draw) for number, draw in enumerate(draws)]
+    texts = [analysed(number, draw) for number, draw in enumerate(draws)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "drawn.c"
         path.write_text("#include <stddef.h>\n" + "".join(texts))
-        found = conflicts(draws, Path(name))
-        loops: dict[int, int] = {}
-        for loop in polylsp.analyse(path).loops:
-            number = int(loop.function[1:])
-            order = loops[number] = loops.get(number, -1) + 1
-            is_whole, values = found[number, order]
-            is_parallel = loop.verdict in ("parallel", "reduction") and not loop.assumptions
-            of_elements = loop.verdict == "sequential" and loop.witness is not None
-            of_elements = of_elements and loop.witness["source"]["text"].startswith("a[")
-            if is_parallel and values:
-                yield f"{loop.verdict}, but for n = {', '.join(values)}: loop {order + 1} of\n{texts[number]}"
-            elif of_elements and is_whole and not draws[number].size and not values:
-                yield f"{loop.verdict}, but no iterations conflict: loop {order + 1} of\n{texts[number]}"
+        loops = polylsp.analyse(path).loops
+    runs = runs_of(draws)
+    for loop in loops:
+        number, order = int(loop.function[1:]), loop.ordinal - 1
+        found, (is_whole, values) = loop.evidence, runs[number, order]
+        is_proven = isinstance(found, Parallel) and not found.assumptions
+        of_elements = isinstance(found, Sequential) and found.witness.dependence.source.variable == "a"
+        if is_proven and values:
+            yield f"{loop.verdict}, but for n = {', '.join(values)}: loop {order + 1} of\n{texts[number]}"
+        elif of_elements and is_whole and not draws[number].size and not values:
+            yield f"{loop.verdict}, but no iterations conflict: loop {order + 1} of\n{texts[number]}"
 
 
 def main() -> int:
