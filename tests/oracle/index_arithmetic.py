@@ -3,9 +3,9 @@
     python -m tests.oracle.index_arithmetic --loops 2000 --seed 1
 
 Subscripts are drawn from integers of all widths, conversions, quotients, remainders, operations on bits,
-choices, and variables that a loop adds to. The same loop runs with a record of the elements that each iteration
-uses. A loop that is parallel without assumptions must have no element that two iterations use and one of them
-writes; a dependence of a loop with constant bounds must be there.
+choices, and variables that a loop adds to. The same loop runs with a record of the elements that each
+iteration uses. A loop that is parallel without assumptions must have no element that two iterations use and
+one of them writes; a dependence of a loop with constant bounds must be there.
 """
 
 from __future__ import annotations
