@@ -290,7 +290,9 @@ class Call:
     writes nothing, but may read any memory that its arguments or globals reach. `ends`: control does not
     come back from it. `sets`: variables of the C library that it may set (`errno`, `signgam`);
     `watched`: those of them that the function around it mentions; `macro`: the usual macro (`max`, `min`,
-    `abs`) whose name it has, if it is not declared."""
+    `abs`) whose name it has, if it is not declared. `record`: the numbers in one of the structures that its
+    first argument leads to, if its third one is their size: the members and extents of arrays on the way to
+    each; empty for structures that hold anything else."""
 
     function: str
     arguments: tuple[Expr, ...]
@@ -302,6 +304,7 @@ class Call:
     sets: tuple[str, ...] = ()
     watched: tuple[str, ...] = ()
     macro: str = ""
+    record: tuple[tuple[tuple[str | int, ...], Type], ...] = ()
 
 
 Expr = Union[Constant, Invariant, Read, AddressOf, Unary, Binary, Select, Cast, Call]

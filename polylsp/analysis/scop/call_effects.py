@@ -201,6 +201,9 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
         made.reached = _reached(call, access, path)
         made.bytewise = access.bytewise
         made.called = True
+        given = _pointer(call, access).type if access.parameter >= 0 else None
+        if isinstance(given, Pointer) and isinstance(given.to, Struct):
+            made.passed_as = given.to.name
         made.extents = declared_extents(path.base, path.steps, scope)
         found.append(made)
     return found

@@ -60,20 +60,23 @@ def grouped(region: Region) -> dict[Key, Members]:
 
 def seen_in_two_ways(region: Region) -> Rejection | None:
     """Rejection of a nest that reaches one object as structures of two types, or as numbers too, so that
-    parts with different names may share memory; `None` if there is no such object. Calls do not name the
-    types of the structures that they access."""
+    parts with different names may share memory; `None` if there is no such object. A call names the type of
+    the structures that it accesses by its argument alone; where that has none, it may be any structure."""
     types: dict[Key, set[str]] = defaultdict(set)
     every = [a for s in region.statements for a in s.accesses]
     recast = any(a.path.recast for a in every)
     for access in every:
         path = access.path
-        seen = [(n, s.of) for n, s in enumerate(path.steps) if isinstance(s, Member)]
+        seen = [(n, s.of) for n, s in enumerate(path.steps) if isinstance(s, Member) and s.name != "*"]
+        first = next((k for k, (_, name) in enumerate(seen) if not name), None)
+        if first is not None:
+            seen[first] = (seen[first][0], access.passed_as)
         if not isinstance(access.type, (Struct, OtherType)):
             seen.append((len(path.steps), "number"))
         for number, name in seen:
             known = types[path.base.name, path.shape[:number]]
-            known |= {name} if name or recast else set()
-            if len(known) > 1:
+            known.add(name)
+            if len(known if recast or "number" in known else known - {""}) > 1:
                 text = f"`{path_text(path.base, path.shape[:number])}` is used as values of two types"
                 return Rejection("may-alias", access.site, text, "use one type for the memory")
     return None

@@ -487,7 +487,8 @@ class RawAccess:
     the access may happen; `extents` are the sizes of the dimensions of its subscripts, where declared;
     `reached` as in `Access`; `assumed`: the assumptions for reassociating its update; `neighbour`: a
     bit-field beside the one that the text names, which is written with it; `bytewise`: it accesses
-    characters, whatever the type of the pointer; `called`: a called function makes it."""
+    characters, whatever the type of the pointer; `called`: a called function makes it;
+    `passed_as`: the type of the structures to which the argument of that call leads, if it has their name."""
 
     path: Path
     kind: Literal["read", "write"]
@@ -505,6 +506,7 @@ class RawAccess:
     neighbour: bool = False
     bytewise: bool = False
     called: bool = False
+    passed_as: str = ""
 
 
 @dataclass

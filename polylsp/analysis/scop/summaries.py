@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Literal
@@ -281,7 +281,7 @@ def _of_library(call: Call, calls: Calls) -> Summary | None:
         for k, argument in enumerate(arguments)
     )
     integers = tuple(k for k in (1, 2) if any(extent == _COUNTED[k] for *_, extent in parts))
-    key = f"{call.function} {[a.type for a in arguments]}"
+    key = f"{call.function} {[a.type for a in arguments]} {call.record}"
     return Summary(call.function, key, parameters, integers, tuple(accesses), None, state=(), sizes=integers)
 
 
@@ -344,6 +344,8 @@ def _behind(
     """Accesses behind a pointer to elements; none where their size is unknown."""
     if extent == "bytes":
         return _bytes_of(parameter, kind, element)
+    if extent == "records" and isinstance(element, Struct):
+        return tuple(_numbers_of(parameter, kind, element, call))
     if not isinstance(element, (Integer, Floating)) or element.bits > 64:
         return ()
     region = {"one": "{ [] -> [0] }", "some": "{ [] -> [x] : x >= 0 }"}.get(extent, "")
@@ -354,6 +356,20 @@ def _behind(
         region = "{ [count] -> [x] : 0 <= x < count }"
     variable = Variable(f"argument {parameter}", f"argument {parameter}", Pointer(element), "parameter")
     return (SummaryAccess(parameter, variable, ("[]",), kind, element, region, extent != "some"),)
+
+
+def _numbers_of(
+    parameter: int, kind: Literal["read", "write"], element: Struct, call: Call
+) -> Iterator[SummaryAccess]:
+    """Accesses of all numbers in as many structures as the second argument says."""
+    variable = Variable(f"argument {parameter}", f"argument {parameter}", Pointer(element), "parameter")
+    for way, number in call.record:
+        extents = [step for step in way if isinstance(step, int)]
+        inner = [f"x{k + 1}" for k in range(len(extents))]
+        within = "".join(f" and 0 <= {x} < {extent}" for x, extent in zip(inner, extents, strict=True))
+        region = f"{{ [count] -> [{', '.join(('x0', *inner))}] : 0 <= x0 < count{within} }}"
+        shape = ("[]", *("[]" if isinstance(step, int) else f".{step}" for step in way))
+        yield SummaryAccess(parameter, variable, shape, kind, number, region, True)
 
 
 def _bytes_of(parameter: int, kind: Literal["read", "write"], element: Type) -> tuple[SummaryAccess, ...]:

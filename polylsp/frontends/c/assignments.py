@@ -60,6 +60,7 @@ from polylsp.ir.program import (
     Struct,
     Type,
     Variable,
+    stripped,
     subexpressions,
 )
 
@@ -125,7 +126,48 @@ def call(context: Context, node: Any, fx: Effects) -> Expr:
     macro = usual_macro(name, [each.type for each in arguments]) if known is None else None
     if macro is not None:
         return Call(name, arguments, False, macro[1], site, macro=macro[0])
-    return Call(name, arguments, pure, _result(name, known), site, reads and not pure, ends, sets, watched)
+    reads = reads and not pure
+    record = _record(context, arguments) if name == "qsort" and _is_library(known) else ()
+    return Call(name, arguments, pure, _result(name, known), site, reads, ends, sets, watched, record=record)
+
+
+_Numbers = tuple[tuple[tuple[str | int, ...], Type], ...]
+
+
+def _record(context: Context, arguments: tuple[Expr, ...]) -> _Numbers:
+    """The numbers in one structure that the first argument leads to, if the third one is its size."""
+    match arguments:
+        case (array, _, amount, *_) if isinstance(array.type, Pointer) and isinstance(array.type.to, Struct):
+            of_type, bytes_each = array.type.to, stripped(amount)
+        case _:
+            return ()
+    fits = isinstance(bytes_each, Constant) and bytes_each.value == size(of_type, context.structs)
+    numbers = _numbers(context, of_type) if fits else None
+    return numbers if numbers is not None and len(numbers) <= _WHOLE_COPY_LIMIT else ()
+
+
+def _numbers(context: Context, type: Type) -> _Numbers | None:
+    """The numbers in an object; `None` where there may be others, or two that share memory."""
+    inner: list[tuple[str | int, Type]]
+    match type:
+        case Integer() | Floating() if type.bits <= 64:
+            return (((), type),)
+        case Array(element=element, extent=Constant(value=count)):
+            inner = [(int(count), element)]
+        case Struct(name=name, union=False) if name in context.structs:
+            members = context.structs[name]
+            if any(m.volatile or m.anonymous or m.bit_field for m in members):
+                return None
+            inner = [(m.name, m.type) for m in members]
+        case _:
+            return None
+    found: list[tuple[tuple[str | int, ...], Type]] = []
+    for step, of_type in inner:
+        parts = _numbers(context, of_type)
+        if parts is None:
+            return None
+        found += [((step, *way), number) for way, number in parts]
+    return tuple(found)
 
 
 _WATCHING = {"errno": frozenset(("errno", "perror", "__errno_location")), "signgam": frozenset(("signgam",))}
