@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from hashlib import blake2b
 
@@ -15,6 +15,7 @@ from polylsp.analysis.scop.access_relations import to_scop
 from polylsp.analysis.scop.call_effects import allocates, manages_memory, with_calls
 from polylsp.analysis.scop.objects import is_of_function
 from polylsp.analysis.scop.obstacles import obstacle, ordered_by_parameter, ordered_call
+from polylsp.analysis.scop.paths import Region
 from polylsp.analysis.scop.regions import start_values
 from polylsp.analysis.scop.summaries import (
     Calls,
@@ -27,7 +28,7 @@ from polylsp.analysis.scop.thread_storage import library_variables_set, thread_v
 from polylsp.analysis.scop.untaken import MOST_PRESUMPTIONS, firm_obstacle, only_reports, without_reports
 from polylsp.analysis.scop.walk import walk_region
 from polylsp.analysis.scop.walk_scope import COARSE, FULL, Detail, Scope
-from polylsp.analysis.scop.walk_state import Parameters
+from polylsp.analysis.scop.walk_state import Member, Parameters
 from polylsp.ir.effects import effects, nodes, places_in, walk
 from polylsp.ir.program import (
     AddressOf,
@@ -152,7 +153,8 @@ def _summarise(function: Function, calls: Calls, detail: Detail) -> Summary | No
     counters = _counters(function, called)
     threads = thread_variables_of(function, calls), library_variables_set(function, calls)
     fresh = _returns_allocation(function, calls)
-    facts = (accesses, returns, assumptions, directed, counters, keeps, threads, presumed, fresh)
+    seen_as = tuple(sorted(set(_seen_as(function, region))))
+    facts = (accesses, returns, assumptions, directed, counters, keeps, threads, presumed, fresh, seen_as)
     key = blake2b(repr(facts).encode(), digest_size=12).hexdigest()
     return Summary(
         function.name,
@@ -169,7 +171,21 @@ def _summarise(function: Function, calls: Calls, detail: Detail) -> Summary | No
         sets=threads[1],
         presumed=presumed,
         allocates=fresh,
+        seen_as=seen_as,
     )
+
+
+def _seen_as(function: Function, region: Region) -> Iterator[tuple[int, str]]:
+    """The structures that accesses see behind parameters which are pointers to something else."""
+    numbers = {v.name: (k, v.type) for k, v in enumerate(function.parameters)}
+    for path in (access.path for statement in region.statements for access in statement.accesses):
+        number, of_type = numbers.get(path.base.name, (-1, None))
+        first = next((k for k, step in enumerate(path.steps) if isinstance(step, Member)), None)
+        if first is None or not isinstance(of_type, Pointer) or any(k <= first for k in path.followed):
+            continue
+        of = getattr(path.steps[first], "of", "")
+        if of and not (isinstance(of_type.to, Struct) and of_type.to.name == of):
+            yield number, of
 
 
 def _presumed(function: Function, scope: Scope) -> tuple[Presumption, ...]:

@@ -101,6 +101,9 @@ class OtherType:
     name: str
 
 
+UNTAGGED = "untagged"
+"""Beginning of the names of structures without a tag, which are those of one function."""
+
 Type = Union[Integer, Floating, Complex, Pointer, Array, Struct, OtherType]
 
 

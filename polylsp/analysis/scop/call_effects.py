@@ -28,6 +28,7 @@ from polylsp.analysis.scop.walk_state import ANYWHERE, At, Base, Member, Opaque,
 from polylsp.ir.effects import Effects, counts_iterations, effects
 from polylsp.ir.library import ALLOCATING, RELEASING
 from polylsp.ir.program import (
+    UNTAGGED,
     AddressOf,
     Binary,
     Call,
@@ -37,6 +38,7 @@ from polylsp.ir.program import (
     Field,
     Index,
     Integer,
+    OtherType,
     Place,
     Pointer,
     Presumption,
@@ -164,6 +166,8 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
         scope.assume(assumption)
     for presumed in summary.presumed:
         _presume(call, presumed, summary, scope)
+    for number, name in summary.seen_as:
+        _object_to_other_type(call.arguments[number], name, scope)
     known = tuple(_integers_passed(call, summary, scope))
     found = list(_counters_named(call, summary, scope))
     for access in summary.accesses:
@@ -422,6 +426,20 @@ def _start(call: Call, access: SummaryAccess, scope: Scope) -> PointerValue | Op
     if access.way and pointer is call.arguments[access.parameter]:
         return _lost(call, access)
     return resolve_pointer(pointer, scope, value_of)
+
+
+def _object_to_other_type(argument: Expr, name: str, scope: Scope) -> None:
+    """Reject a call that sees structures of some name where the caller has a pointer to elements of another
+    size; a `void *` that the caller was given has none."""
+    given = stripped(argument)
+    of_type = given.type.to if isinstance(given.type, Pointer) else None
+    # Each function has names of its own for structures without a tag.
+    is_same = isinstance(of_type, Struct) and of_type.name == name and not name.startswith(UNTAGGED)
+    is_passed_on = isinstance(given, Read) and not given.place.steps and isinstance(of_type, OtherType)
+    if not is_same and not is_passed_on:
+        text = f"`{spell(argument)}` is used as values of two types"
+        rejection = Rejection("may-alias", argument.site, text, "use one type for the memory")
+        scope.object_to(Opaque(ANYWHERE, rejection))
 
 
 def _lost(call: Call, access: SummaryAccess) -> Opaque:

@@ -85,7 +85,8 @@ class Summary:
     `NoSummary`; `per_thread` are names of thread-local variables that it uses, `sets` those of the library's
     that it may set; `presumed` are its branches that are presumed not to be taken; `allocates`: it
     returns NULL, or memory that nothing else leads to; `sizes` are the numbers of parameters that are numbers
-    of bytes of an object, or of its elements. Equal keys, equal summaries."""
+    of bytes of an object, or of its elements; `seen_as` are the structures, by name, that it sees behind
+    parameters (by number) which are pointers to something else. Equal keys, equal summaries."""
 
     name: str
     key: str
@@ -103,6 +104,7 @@ class Summary:
     presumed: tuple[Presumption, ...] = ()
     allocates: bool = False
     sizes: tuple[int, ...] = ()
+    seen_as: tuple[tuple[int, str], ...] = ()
 
     @property
     def reads_static(self) -> bool:

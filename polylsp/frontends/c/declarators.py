@@ -11,6 +11,7 @@ from pycparser import c_ast
 from polylsp.frontends.c.lowering_context import Context, Effects, Member, Prototype
 from polylsp.frontends.c.types import INT, UNSIGNED, basic, size
 from polylsp.ir.program import (
+    UNTAGGED,
     Array,
     Constant,
     Expr,
@@ -152,7 +153,7 @@ def _struct(context: Context, node: Any, fx: Effects) -> Type:
         shared = context.scopes[-1].tags.get(key)
         if isinstance(shared, Struct):
             return shared
-        name = context.unique(f"struct {node.name or 'untagged'}").removeprefix("struct ")
+        name = context.unique(f"struct {node.name or UNTAGGED}").removeprefix("struct ")
         struct = Struct(name, union)
         context.scopes[-1].tags[node.name or key] = struct
     if struct.name not in context.structs:
