@@ -309,9 +309,7 @@ def some_first(
 ) -> dict[int, Prepared] | None:
     """Read the functions (of `spans`) that meet a focus, or else the first, and all that they call; None
     where these are many."""
-    met = (
-        k for each in focus for k, span in spans.items() if each.start <= span.end and span.start <= each.end
-    )
+    met = (k for each in focus for k, span in spans.items() if _meet(span, each))
     waiting = list(dict.fromkeys((*met, *spans)))[:_URGENT]
     found: dict[int, Prepared] = {}
     while waiting:

@@ -104,11 +104,8 @@ class _Reader:
 
     def spans(self) -> dict[int, Span]:
         """The parts of the text where the functions stand, by their numbers."""
-        ends = ((item.ends or (0,))[-1] for item in self.items)
-        return {
-            k: Span(item.start, item.start + end)
-            for k, (item, end) in enumerate(zip(self.items, ends, strict=True))
-        }
+        ends = [item.start + (item.ends or (0,))[-1] for item in self.items]
+        return {k: Span(item.start, ends[k]) for k, item in enumerate(self.items)}
 
     def named(self, name: str) -> list[int]:
         """The functions of a name."""

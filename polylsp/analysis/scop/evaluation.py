@@ -106,8 +106,8 @@ def _narrowed(value: Poly, size: int, scope: Scope) -> Poly | None:
 
 
 def _as_signed(value: Poly, expression: Expr, to: Integer, scope: Scope) -> Poly:
-    """A value converted to a signed type that does not hold all of its values; assumed
-    to be within range where it may or may not be."""
+    """A value converted to a signed type that does not hold all of its values; assumed to be within range
+    where it may or may not be."""
     half = 1 << (to.bits - 1)
     value = modulo(value, 2 * half)
     if value.as_constant is not None:
