@@ -64,7 +64,7 @@ static void reset(void)
 
 @dataclass
 class Draw:
-    """One loop, or two nested ones: declarations, heads and statements, in which `W(x)` and `R(x)` stand for
+    """A loop, or two nested ones: declarations, heads and statements, in which `W(x)` and `R(x)` stand for
     a write and a read of the element `x`; the type of its parameter `n`, if it has one."""
 
     random: Random

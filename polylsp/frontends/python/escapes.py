@@ -281,7 +281,7 @@ def _new(value: ast.expr, number: int) -> str:
 
 
 def _aged(leads: _Leads, value: ast.expr) -> _Leads:
-    """What names lead to before an expression makes arrays once more."""
+    """Arrays that names lead to before an expression makes arrays once more."""
     made = tuple(f"new {id(one)} " for one in nodes_in(value))
     last = {one for firsts in leads.values() for one in firsts if one.startswith(made)}
     if not last:
