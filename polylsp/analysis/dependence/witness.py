@@ -12,7 +12,7 @@ from polylsp.analysis.scop.delinearisation import consistent
 from polylsp.ir.program import Array, Rejection
 from polylsp.ir.spelling import spell
 from polylsp.ir.verdict import AccessPoint, Dependence, Witness
-from polylsp.poly.budget import coalesced
+from polylsp.poly.budget import LimitReachedError, coalesced, costly
 from polylsp.poly.scop import Access, Memory, ScopStatement
 
 
@@ -69,7 +69,7 @@ def _shown(conflicts: Conflicts, conflict: Conflict, told: Callable[[], Dependen
         _named(conflicts, source, values[:split]),
         _named(conflicts, sink, values[split:]),
         tuple(reversed(shown.items())),
-        _conditions(conflict, condition(conflicts, conflict, dict(parameters))),
+        _conditions(conflict, _words(conflicts, conflict, dict(parameters))),
         conflict.if_input,
     )
 
@@ -106,6 +106,19 @@ def _conditions(conflict: Conflict, on_parameters: str) -> str:
         return on_parameters
     own = f"{conflict.if_input} in both"
     return f"{on_parameters} and {own}" if on_parameters.startswith("if ") else f"if {own}"
+
+
+_WORDS = 8
+"""Part of the work on a verdict that the words for the condition of its witness may take: one in so many."""
+
+
+def _words(conflicts: Conflicts, conflict: Conflict, example: Mapping[str, int]) -> str:
+    try:
+        return costly(_WORDS, lambda: condition(conflicts, conflict, example))
+    except LimitReachedError:
+        spelled = conflicts.scop.shown_parameters
+        values = " and ".join(f"`{spelled.get(name, name)} == {value}`" for name, value in example.items())
+        return f"at some inputs, such as {values}" if values else ""
 
 
 def condition(conflicts: Conflicts, conflict: Conflict, example: Mapping[str, int]) -> str:
