@@ -180,11 +180,11 @@ def _seen_as(function: Function, region: Region) -> Iterator[tuple[int, str]]:
     numbers = {v.name: (k, v.type) for k, v in enumerate(function.parameters)}
     for path in (access.path for statement in region.statements for access in statement.accesses):
         number, of_type = numbers.get(path.base.name, (-1, None))
-        first = next((k for k, step in enumerate(path.steps) if isinstance(step, Member)), None)
-        if first is None or not isinstance(of_type, Pointer) or any(k <= first for k in path.followed):
+        members = ((k, step.of) for k, step in enumerate(path.steps) if isinstance(step, Member))
+        first, of = next(members, (0, ""))
+        if not of or not isinstance(of_type, Pointer) or any(k <= first for k in path.followed):
             continue
-        of = getattr(path.steps[first], "of", "")
-        if of and not (isinstance(of_type.to, Struct) and of_type.to.name == of):
+        if not isinstance(of_type.to, Struct) or of_type.to.name != of:
             yield number, of
 
 

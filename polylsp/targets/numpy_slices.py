@@ -322,7 +322,7 @@ def assumptions(known: Known, stores: Sequence[Store]) -> Iterator[Assumption]:
 def remarks(stores: Sequence[Store]) -> Iterator[str]:
     """Remarks on inexact equivalence."""
     yield "Slices leave out what is out of range, where a loop would raise an error."
-    if any(isinstance(one, (ast.Pow, ast.Call)) for store in stores for one in nodes_in(store)):
+    if any(isinstance(one, (ast.Pow, ast.Call)) for one in nodes_in_all(stores)):
         yield "NumPy may round functions of whole arrays in another way than those of one number."
 
 

@@ -33,10 +33,10 @@ from polylsp.analysis.scop.symbolic_value import (
     Notation,
     Poly,
     Symbol,
-    floor_div,
     is_affine,
     negate,
     polynomial,
+    remainder,
 )
 from polylsp.analysis.scop.walk_scope import Frame, header, set_of
 from polylsp.analysis.scop.walk_state import At, Opaque, Parameters, pretty
@@ -410,7 +410,7 @@ def _ties(used: set[str], parameters: Parameters) -> list[Condition]:
         low = -(size >> 1) if tie.to.signed else 0
         inside = AllOf((Compare(">=", value - low), Compare(">=", -value + (low + size - 1))))
         difference = symbol - value
-        beyond = AllOf((negate(inside), Compare("==", difference - floor_div(difference, size) * size)))
+        beyond = AllOf((negate(inside), Compare("==", remainder(difference, size))))
         conditions += [*_ranges({name}, parameters), *_ranges(value.symbols, parameters)]
         conditions.append(AnyOf((AllOf((inside, Compare("==", symbol - value))), beyond)))
     return conditions

@@ -30,6 +30,7 @@ from polylsp.analysis.scop.symbolic_value import (
     is_affine,
     modulo,
     negate,
+    remainder,
 )
 from polylsp.analysis.scop.walk_scope import Scope, may_touch
 from polylsp.analysis.scop.walk_state import At, Base, Entry, Member, Opaque, PointerValue, Tie, Value
@@ -92,9 +93,8 @@ def held(value: Poly, of_type: Integer, scope: Scope) -> Poly:
         return value if of_type.bits >= 32 else _narrowed(value, size, scope) or value
     # What is added may be a difference that wrapped around (`k += -1`).
     value = modulo(value, size)
-    inside = value if of_type.bits >= 64 else _unwrapped_above(value, of_type, scope)
-    value = value if inside is None else inside
-    return _unwrapped_below(value, size, scope)
+    inside = None if of_type.bits >= 64 else _unwrapped_above(value, of_type, scope)
+    return _unwrapped_below(value if inside is None else inside, size, scope)
 
 
 def _narrowed(value: Poly, size: int, scope: Scope) -> Poly | None:
@@ -102,7 +102,7 @@ def _narrowed(value: Poly, size: int, scope: Scope) -> Poly | None:
     half = size >> 1
     if not always_too_large(value, half, scope) and not always_too_large(-value, half + 1, scope):
         return None
-    return value - floor_div(value + half, size) * size
+    return remainder(value + half, size) - half
 
 
 def _as_signed(value: Poly, expression: Expr, to: Integer, scope: Scope) -> Poly:
@@ -130,7 +130,7 @@ def _unwrapped_below(value: Poly, size: int, scope: Scope) -> Poly:
     if size < 1 << 64 and not _stays_below(-value, size + 1, scope):
         if size > 1 << 31 and _is_hash(value, size, scope):
             raise NotAffineError
-        return value - floor_div(value, size) * size
+        return remainder(value, size)
     return choice(Compare(">=", value), value, value + size)
 
 
@@ -146,7 +146,7 @@ def _unwrapped_above(value: Poly, of_type: Integer, scope: Scope) -> Poly | None
         return choice(Compare(">=", value - size), value - size, value)
     if wide and _is_hash(value, size, scope):
         raise NotAffineError
-    return value - floor_div(value, size) * size if always_too_large(value, size, scope) else None
+    return remainder(value, size) if always_too_large(value, size, scope) else None
 
 
 def _is_hash(value: Poly, size: int, scope: Scope) -> bool:
@@ -585,8 +585,7 @@ def _masked(value: Poly, mask: int, of_type: Integer) -> Poly | None:
         low += (mask >> low & -(mask >> low)).bit_length() - 1
         high = low + (~(mask >> low) & -~(mask >> low)).bit_length() - 1
         whole = not of_type.signed and high == of_type.bits
-        found += value if whole else value - floor_div(value, 1 << high) * (1 << high)
-        found -= value - floor_div(value, 1 << low) * (1 << low)
+        found += (value if whole else remainder(value, 1 << high)) - remainder(value, 1 << low)
         low, runs = high, runs + 1
     return found if runs <= _MOST_RUNS else None
 

@@ -276,6 +276,11 @@ def floor_div(dividend: Poly, divisor: int) -> Poly:
     return whole + Poly.atom(FloorDiv(rest, divisor))
 
 
+def remainder(dividend: Poly, divisor: int) -> Poly:
+    """Rest that `floor_div` leaves: from 0 on, and below the divisor."""
+    return dividend - floor_div(dividend, divisor) * divisor
+
+
 def extremum(kind: Literal["min", "max"], left: Poly, right: Poly) -> Poly:
     """The smaller or larger value, simplified where the difference is constant."""
     difference = (left - right).as_constant

@@ -38,6 +38,7 @@ from polylsp.analysis.scop.symbolic_value import (
     extremum,
     floor_div,
     negate,
+    remainder,
     substitute_condition,
 )
 from polylsp.analysis.scop.walk_scope import Frame, Scope
@@ -227,7 +228,7 @@ def _assume_reached(bound: Poly, scope: Scope, counter: Counter, frame: Frame) -
     assert counter.variable is not None
     name = counter.variable.source_name
     way, size = _way(bound, counter, frame), abs(counter.step)
-    reached = AllOf((Compare(">=", way), Compare("==", way - floor_div(way, size) * size)))
+    reached = AllOf((Compare(">=", way), Compare("==", remainder(way, size))))
     if scope.always(reached):
         return
     scope.assume(Assumption("no-wrap", (name,), f"`{name}` reaches its bound without wrapping around"))
@@ -323,7 +324,7 @@ def values_taken(counter: Counter, dimension: Poly) -> Condition:
     parts: list[Condition] = [Compare(">=", offset)]
     size = abs(counter.step)
     if size > 1:
-        parts.append(Compare("==", offset - floor_div(offset, size) * size))
+        parts.append(Compare("==", remainder(offset, size)))
     if counter.step < 0 and is_unsigned(counter.variable):
         parts.append(Compare(">=", dimension - counter.early))
     return AllOf(tuple(parts))

@@ -27,7 +27,7 @@ from polylsp.frontends.python.lowering_scope import (
     refuse,
     temporary,
 )
-from polylsp.frontends.python.nodes import nodes_in, own_nodes
+from polylsp.frontends.python.nodes import nodes_in, nodes_in_all, own_nodes
 from polylsp.frontends.python.places import array_type, not_a_number, stored
 from polylsp.frontends.python.pranges import is_compiled, is_prange, runs_in_parallel
 from polylsp.frontends.python.scalar_expressions import IN_PLACE, operation
@@ -328,7 +328,7 @@ def _found(context: Context, body: list[ast.stmt], in_parallel: bool) -> Iterato
     of it."""
     nodes = own_nodes(body)
     loops = [n for n in nodes if isinstance(n, ast.For) and is_prange(context, n)]
-    inside = {id(n) for loop in loops for n in nodes_in(loop)}
+    inside = {id(n) for n in nodes_in_all(loops)}
     for node in nodes:
         shared = in_parallel and id(node) not in inside
         found = (_racing(context, node) if shared else None) or _overtaken(context, node)

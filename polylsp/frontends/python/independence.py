@@ -455,8 +455,7 @@ class _Iteration:
             parent = around.get(id(node))
             is_called = _is_function(node, parent)
             of_method = isinstance(parent, ast.Attribute) and _is_function(parent, around.get(id(parent)))
-            is_part = isinstance(parent, ast.Attribute) and not of_method
-            is_part = is_part and getattr(parent, "attr", "") not in VIEW_ATTRIBUTES
+            is_part = isinstance(parent, ast.Attribute) and not (of_method or parent.attr in VIEW_ATTRIBUTES)
             last = node.attr if isinstance(node, ast.Attribute) else ""
             path = _path(node)
             if not path or is_called or is_part or last in OF_WHOLE | VIEW_ATTRIBUTES:

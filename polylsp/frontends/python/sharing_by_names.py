@@ -1,4 +1,4 @@
-"""Aliases: names of a function that may stand for one array, for values of any kind.
+"""Names of a function that may stand for one array or another object.
 
 `array_aliases.py` knows more of arrays whose dimensions are told; here a name is followed by its bindings
 and uses alone, up to one loop.
@@ -16,7 +16,7 @@ from polylsp.frontends.python import numpy_functions
 from polylsp.frontends.python.kinds import COMPLEX, DOUBLE, Kind, Number
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.names import Callable, Value
-from polylsp.frontends.python.nodes import children, nodes_in, own_nodes
+from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all, own_nodes
 from polylsp.frontends.python.purity import GROWING, Scope, bound_values, freshness, reads
 from polylsp.frontends.python.reading_loops import bindings_in
 
@@ -101,7 +101,7 @@ class Sharing:
                 before = block[: block.index(self.loop)]
                 made = [k for k, one in enumerate(before) if [*bound_values([one], path)]]
                 if made and isinstance(before[made[-1]], ast.Assign):
-                    return [n for one in (*before[made[-1] + 1 :], self.loop) for n in nodes_in(one)]
+                    return nodes_in_all((*before[made[-1] + 1 :], self.loop))
         return []
 
     def origins(self, path: str) -> set[str]:

@@ -254,7 +254,7 @@ def _reads(node: ast.expr, targets: list[ast.expr]) -> bool:
     """True if an expression reads names that are stored to by some targets; the subscripts of later targets
     count."""
     names = {n.id for n in nodes_in(node) if isinstance(n, ast.Name)}
-    names |= {n.id for t in targets[1:] for n in nodes_in(t) if isinstance(n, ast.Name)} - _bases(targets)
+    names |= {n.id for n in nodes_in_all(targets[1:]) if isinstance(n, ast.Name)} - _bases(targets)
     return not names.isdisjoint(_bases(targets))
 
 
@@ -487,7 +487,7 @@ def _is_for_subscripts(body: Sequence[ast.stmt], loop: ast.For, name: str, count
     """True if a name is only a loop's tuple of subscripts."""
     nodes = nodes_in_all(body)
     named = {id(n) for n in nodes if isinstance(n, ast.Name) and n.id == name and n is not loop.target}
-    used = {id(found) for one in loop.body for node in nodes_in(one) for found in _uses(node, name, count)}
+    used = {id(found) for node in nodes_in_all(loop.body) for found in _uses(node, name, count)}
     return named == used
 
 

@@ -49,6 +49,7 @@ def counters(w: Writer) -> None:
     if is_outside:
         w.head.append(f"{counter} {i} = {w.pick('0', '3')};")
     t, k = w.local("t"), w.local("k")
+    wrapping = _wrapping(w, k, a, f"{b}[{at}]")
     body = w.pick(
         [f"{a}[{at}] = {b}[{at}] + 1;"],
         [f"{a}[{at}] = {a}[{at} + 1] * 2;"],
@@ -64,10 +65,10 @@ def counters(w: Writer) -> None:
         [f"{a}[({at}) & ~1] += {i};"],
         [f"{a}[{k}] = {b}[{at}];", f"{k} += 2;"],
         [f"{a}[{at}] = {k};", f"{k}++;"],
-        *_wrapping(w, k, a, f"{b}[{at}]"),
+        *wrapping,
     )
     if any(k in line for line in body):
-        is_narrow = any("100" in line for line in body)
+        is_narrow = body in wrapping
         narrow = w.pick("unsigned char", "signed char", "unsigned char", "unsigned short")
         w.head.append(
             f"{narrow if is_narrow else 'int'} {k} = {w.pick('0', '1', '250' if is_narrow else '0')};"
