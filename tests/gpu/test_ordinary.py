@@ -15,7 +15,7 @@ from tests.codegen.editing import assert_same
 from .device import Device, Program, offloaded
 
 FOLDER = Path(__file__).parents[1] / "codegen" / "programs"
-LEFT = {"structures": 0, "subscripts": 0, "inspected": 0, "helpers": 1, "counted": 0}
+LEFT = {"structures": 0, "subscripts": 0, "inspected": 0, "helpers": 1, "counted": 0, "row_pointers": 0}
 """Numbers of loops without kernels: a `continue` in one of two branches skips what the other runs."""
 LITTLE = 3_000
 """Bytes of a device that is too small for the larger sizes."""
@@ -83,6 +83,26 @@ REFUSED = {
         "void f(int n, double *restrict a)\n"
         "{\n    for (int i = 0; i < n; i++)\n        a[i] = down(a[i], 3);\n}\n",
         "`down`",
+    ),
+    "a pointer to a row that is set again": (
+        "void f(int n, int m, double *x)\n"
+        "{\n    for (int i = 0; i < n; i++) {\n        double *row = x + i * m;\n"
+        "        for (int j = 0; j < m; j++)\n            row[j] = 1;\n"
+        "        row = x + i * m + 1;\n        row[0] = 2;\n    }\n}\n",
+        "index the array itself",
+    ),
+    "a pointer to a row of an array that the loop changes": (
+        "typedef struct { int n; double *x; } table;\n"
+        "void f(int n, table *t, double *y)\n"
+        "{\n    for (int i = 0; i < n; i++) {\n        double *row = t->x + i;\n"
+        "        t->x = y;\n        row[0] = 1;\n    }\n}\n",
+        "at once",
+    ),
+    "a pointer to a row whose number changes": (
+        "void f(int n, int m, double *x)\n"
+        "{\n    for (int i = 0; i < n; i++) {\n        int k = i;\n        double *row = x + k * m;\n"
+        "        k = 0;\n        row[k] = 1;\n    }\n}\n",
+        "index the array itself",
     ),
     "subscripts that only some iterations have": (
         "void f(int n, double *restrict a, const double *restrict b, const int *restrict at)\n"

@@ -25,6 +25,7 @@ from polylsp.targets.gpu.host_parameters import Host
 from polylsp.targets.gpu.launched import Launched, device_code, device_lines, launched
 from polylsp.targets.gpu.members import said, with_members
 from polylsp.targets.gpu.region import Region, loops_at, region_of, regions_of
+from polylsp.targets.gpu.row_pointers import with_rows
 
 # --------------------------------------------------------------------------------------------------
 # The file in which kernels and their host function stand.
@@ -161,7 +162,7 @@ class Made:
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     """Kernels for the nest around a loop; for all nests of the function (0), where those that follow one
     another share the memory on the device."""
-    subject = with_members(subject)
+    subject = with_members(with_rows(subject))
     answer = _edit(subject, ordinal, settings)
     return said(subject, answer) if subject.members else answer
 

@@ -222,6 +222,9 @@ def _binary(value: Binary, words: Words, around: float) -> str:
     operator, left, right = value.operator, value.left, value.right
     if operator in ("min", "max"):
         raise Unwritable(f"`{words.subject.source(value.site)}` has no spelling on the device.")
+    if isinstance(value.type, Pointer):
+        text = words.subject.source(value.site)
+        raise Unwritable(f"`{text}` is a pointer of the host: index the array itself.")
     if value.floors or not isinstance(left.type, (Integer, Floating)):
         raise Unwritable(f"`{words.subject.source(value.site)}` is not a computation with numbers.")
     own = PRECEDENCE[operator]

@@ -28,6 +28,7 @@ from polylsp.ir.program import (
     Integer,
     Jump,
     Loop,
+    Pointer,
     Statement,
     Unsupported,
     Variable,
@@ -103,7 +104,12 @@ def type_words(variable: Variable) -> str:
     # What has no limits is a counter or a size, which the call has seen to be small.
     text = "int" if is_unlimited(of_type) else plain_words(of_type)
     if text is None or (isinstance(of_type, Floating) and of_type.bits > 64):
-        raise Unwritable(f"`{variable.source_name}` has a type that the device does not have.")
+        name = variable.source_name
+        if isinstance(of_type, Pointer):
+            raise Unwritable(
+                f"`{name}` is a pointer, which the device does not have: index the array itself."
+            )
+        raise Unwritable(f"`{name}` has a type that the device does not have.")
     return "bool" if text == "_Bool" else text
 
 

@@ -13,39 +13,27 @@ from polylsp.core.language import C
 from polylsp.emit.subject import Member, Subject
 from polylsp.ir.effects import places_in, walk
 from polylsp.ir.program import (
-    AddressOf,
     Array,
     Assign,
-    Assume,
-    Binary,
-    Block,
-    Call,
-    Cast,
     Constant,
     Declare,
-    Evaluate,
     Expr,
     Field,
     Floating,
-    If,
     Index,
     Integer,
-    Jump,
-    Loop,
     Place,
     Pointer,
     Read,
-    Select,
     Site,
     Statement,
     Struct,
     Type,
-    Unary,
     Variable,
     innermost,
     shape_of,
-    subexpressions,
 )
+from polylsp.ir.rewriting import Rewriter
 from polylsp.model.action import Answer, Declined
 from polylsp.poly.scop import Access, Memory, Scop
 from polylsp.targets.gpu.device_names import RESERVED, Fresh
@@ -97,7 +85,7 @@ def _with(subject: Subject, aliases: Mapping[str, Place], pointers: bool = False
         }
     if not found:
         return subject
-    body = _Rewriter(found, aliases).block(subject.function.body)
+    body = _Members(found, aliases).block(subject.function.body)
     nests = tuple(replace(each, scop=_scop(each.scop, found)) for each in subject.nests)
     members = {each.variable.source_name: each.member for each in found.values() if each.member is not None}
     return replace(subject, function=replace(subject.function, body=body), nests=nests, members=members)
@@ -342,82 +330,32 @@ def _is_simple(access: Access, made: _Found) -> bool:
 
 
 @dataclass(frozen=True)
-class _Rewriter:
+class _Members(Rewriter):
     """Statements with variables in the place of members."""
 
     found: Mapping[_Key, _Found]
     aliases: Mapping[str, Place]
 
-    def block(self, block: Block) -> Block:
-        """A block."""
-        return Block(tuple(each for s in block.statements for each in self.statement(s)))
+    def declared(self, declare: Declare) -> Iterator[Statement]:
+        """A declaration; that of a structure is that of its members."""
+        variable = declare.variable
+        own = [made for (name, _), made in self.found.items() if name == variable.name]
+        if own and not isinstance(variable.type, (Array, Pointer)):
+            yield from (Declare(made.variable, declare.site) for made in own)
+        else:
+            yield declare
+            yield from (
+                Declare(made.variable, declare.site) for made in own if made.variable.storage == "local"
+            )
 
-    def statement(self, statement: Statement) -> Iterator[Statement]:
-        """A statement; the declaration of a structure is that of its members."""
-        match statement:
-            case Block():
-                yield self.block(statement)
-            case Assign(target, _, value, _):
-                yield replace(statement, target=self.place(target), value=self.value(value))
-            case Evaluate(value, _):
-                yield replace(statement, value=self.value(value))
-            case Assume(condition, _):
-                yield replace(statement, condition=self.value(condition))
-            case If(condition, then, otherwise, site):
-                yield If(self.value(condition), self.block(then), self.block(otherwise), site)
-            case Jump(_, _, value):
-                yield replace(statement, value=self.value(value)) if value is not None else statement
-            case Loop():
-                condition = self.value(statement.condition) if statement.condition is not None else None
-                yield replace(
-                    statement,
-                    prologue=self.block(statement.prologue),
-                    condition=condition,
-                    body=self.block(statement.body),
-                    step=self.block(statement.step),
-                )
-            case Declare(variable, site):
-                own = [made for (name, _), made in self.found.items() if name == variable.name]
-                if own and not isinstance(variable.type, (Array, Pointer)):
-                    yield from (Declare(made.variable, site) for made in own)
-                else:
-                    yield statement
-                    yield from (
-                        Declare(made.variable, site) for made in own if made.variable.storage == "local"
-                    )
-            case _:
-                yield statement
-
-    def place(self, place: Place) -> Place:
-        """A place."""
-        steps = tuple(
-            replace(s, subscript=self.value(s.subscript)) if isinstance(s, Index) else s for s in place.steps
-        )
+    def placed(self, place: Place, steps: tuple[Index | Field, ...]) -> Place:
+        """A place, whose steps have been rewritten."""
         key = _key(place, self.aliases)
         made = self.found.get(key) if key is not None else None
         if made is None or made.member is None:
             return replace(place, steps=steps)
         chosen = (steps[made.own],) if made.chooses else ()
         return replace(place, variable=made.variable, steps=(*chosen, *steps[_own(place) :]))
-
-    def value(self, value: Expr) -> Expr:
-        """An expression."""
-        if not any(isinstance(each, (Read, AddressOf)) for each in subexpressions(value)):
-            return value
-        match value:
-            case Read(place) | AddressOf(place):
-                return replace(value, place=self.place(place))
-            case Unary(_, operand) | Cast(operand):
-                return replace(value, operand=self.value(operand))
-            case Binary(_, left, right):
-                return replace(value, left=self.value(left), right=self.value(right))
-            case Select(condition, then, otherwise):
-                parts = self.value(condition), self.value(then), self.value(otherwise)
-                return replace(value, condition=parts[0], then=parts[1], otherwise=parts[2])
-            case Call(_, arguments):
-                return replace(value, arguments=tuple(map(self.value, arguments)))
-            case _:
-                return value
 
 
 def _scop(scop: Scop, found: Mapping[_Key, _Found]) -> Scop:
