@@ -136,6 +136,28 @@ def quotient(value: isl.Aff, names: Names, where: isl.Set) -> str | None:
     return f"{text if text.isidentifier() else f'({text})'} {operator} {divisor}"
 
 
+def without_quotients(value: isl.Aff, names: Names, where: isl.Set) -> tuple[isl.Aff, Names] | None:
+    """A value with a parameter in the place of each quotient, and their spelling; `None` if a quotient cannot
+    be written, or its dividend may be negative at the values `where` of parameters."""
+    for k in _divisions(value):
+        inside = value.get_div(k)
+        divisor = inside.get_denominator_val()
+        dividend = inside.scale_val(divisor)
+        negative = isl.PwAff.from_aff(dividend).lt_set(isl.PwAff.from_aff(dividend.scale_val(isl.Val(0))))
+        text = spelled(dividend, names) if negative.intersect(where).is_empty() else None
+        if text is None:
+            return None
+        operator = "//" if names.choice == PYTHON_CHOICE else "/"
+        text = f"({text if text.isidentifier() else f'({text})'} {operator} {divisor})"
+        names = replace(names, parameters={**names.parameters, text: text})
+        factor = value.get_coefficient_val(_DIV, k)
+        value = value.set_coefficient_val(_DIV, k, isl.Val(0))
+        at = value.dim(_PARAM)
+        value = value.add_dims(_PARAM, 1).set_dim_name(_PARAM, at, text)
+        value = value.set_coefficient_val(_PARAM, at, factor)
+    return value, names
+
+
 def _divisions(value: isl.Aff) -> list[int]:
     """The quotients that are a part of a value."""
     every = range(value.dim(_DIV))

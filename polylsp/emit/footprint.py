@@ -25,6 +25,7 @@ from polylsp.emit.affine_bounds import (
     largest_text,
     lowest_row,
     sum_of,
+    without_quotients,
 )
 from polylsp.emit.c_pragmas import Stretch
 from polylsp.emit.source_names import declared_sizes, names_at, written
@@ -412,7 +413,10 @@ def _linear(memory: Memory, elements: isl.Set, names: Names) -> Section | None:
         if start is None or high is None or high.least:
             return None
         first = first + start * step
-        end = polynomial(high.affs[0]) if len(high.affs) == 1 else None
+        end = None
+        # In `i < h / 2` the end has a quotient.
+        if len(high.affs) == 1 and (plain := without_quotients(high.affs[0], names, own.params())):
+            end, names = polynomial(plain[0]), plain[1]
         if end is not None:
             last = last + end * step
         elif several is None and (step.as_constant or 0) > 0 and len(high.affs) > 1:

@@ -500,7 +500,8 @@ def _least_of(value: Poly) -> tuple[Poly, Poly] | None:
 
 def polynomial(value: isl.Aff) -> Poly | None:
     """A sum of parameters as a polynomial; `None` where there is a division in it."""
-    if value.dim(isl.dim_type.div):
+    divisions = range(value.dim(isl.dim_type.div))
+    if any(not value.get_coefficient_val(isl.dim_type.div, k).is_zero() for k in divisions):
         return None
     result = Poly.constant(int(str(value.get_constant_val())))
     for k in range(value.dim(isl.dim_type.param)):

@@ -81,6 +81,14 @@ static void f_periodic(int n, const double *restrict a, double *restrict b)
         b[i] = a[(i + 1) % n] - a[(i - 1 + n) % n];
 }
 
+/* Half of the rows of a flat array. */
+static void f_rows_between(int rows, int cols, const double *restrict v, double *restrict out)
+{
+    for (int i = 0; i < rows / 2; i++)
+        for (int j = 0; j < cols; j++)
+            out[i * cols + j] = 3 * v[2 * i * cols + j];
+}
+
 static void try(int n)
 {
     int few = n < 16 ? n : 16;
@@ -124,6 +132,10 @@ static void try(int n)
     f_largest(n / 3, 3, v, out);
     show(n / 3, out);
     f_largest(n, 1, v, out);
+    show(n, out);
+    f_rows_between(n, 1, v, out);
+    show(n, out);
+    f_rows_between(n / 3, 3, v, out);
     show(n, out);
     free(v), free(half), free(w), free(out), free(list), free(count), free(first), free(column), free(value);
 }
