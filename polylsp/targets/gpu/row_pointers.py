@@ -100,8 +100,9 @@ def _row(subject: Subject, assign: Assign, rest: Sequence[Statement], steady: fr
     handed = {id(n.place) for n in _handed(rest)}
     if not all(isinstance(p.steps[0], Index) if p.steps else id(p) in handed for p in inside):
         return None
-    row, changed = _led_to(assign.value, assign.target.type, (), steady), effects(*rest).scalars
-    if row is None or row.variable.name in changed:
+    row, own = _led_to(assign.value, assign.target.type, (), steady), effects(*rest)
+    changed = own.scalars
+    if row is None or row.variable.name in changed or _may_change(row.variable, bool(own.calls)):
         return None
     values = [s.subscript for s in row.before if isinstance(s, Index)] + [value for _, value in row.offsets]
     parts = [part for value in values for part in subexpressions(value)]
@@ -132,10 +133,15 @@ def _led_to(
                 return None
             return _Row(variable, tuple(before), ((False, subscript), *offsets))
         case Read(Place(variable, steps) as place) if not steps or place.site in steady:
-            is_own = steps or isinstance(variable.type, Array) or variable.storage in ("local", "parameter")
-            return _Row(variable, steps, offsets) if is_own and not variable.escapes else None
+            return _Row(variable, steps, offsets)
         case _:
             return None
+
+
+def _may_change(variable: Variable, calls: bool) -> bool:
+    """True if a pointer may be set through its address, or by functions that are called."""
+    is_outer = variable.storage not in ("local", "parameter")
+    return isinstance(variable.type, Pointer) and (variable.escapes or (is_outer and calls))
 
 
 def _is_fixed(part: Expr, changed: frozenset[str], steady: frozenset[Site]) -> bool:
@@ -204,8 +210,8 @@ class _Rows(Rewriter):
 def _sum(offsets: Sequence[tuple[bool, Expr]], subscript: Expr, site: Site) -> Expr:
     """A subscript behind some offsets, as exact as the addition to a pointer: in 64 bits."""
     terms = [each for each in (*offsets, (False, subscript)) if not _is_zero(each[1])]
-    # Those that are subtracted come last.
-    terms.sort(key=lambda term: term[0])
+    # A wide one comes first, since it needs no conversion; those that are subtracted come last.
+    terms.sort(key=lambda term: (term[0], term[1].type != _LONG, isinstance(term[1], Constant)))
     if not terms or (len(terms) == 1 and not terms[0][0]):
         return terms[0][1] if terms else subscript
     result: Expr = Constant(0, _LONG, site)
