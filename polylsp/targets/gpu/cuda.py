@@ -24,8 +24,8 @@ from polylsp.targets.gpu.host_function import call, host_lines, prototypes
 from polylsp.targets.gpu.host_parameters import Host
 from polylsp.targets.gpu.launched import Launched, device_code, device_lines, launched
 from polylsp.targets.gpu.members import said, with_members
+from polylsp.targets.gpu.preparation import with_rows
 from polylsp.targets.gpu.region import Region, loops_at, region_of, regions_of
-from polylsp.targets.gpu.row_pointers import with_rows
 
 # --------------------------------------------------------------------------------------------------
 # The file in which kernels and their host function stand.

@@ -11,7 +11,7 @@ import islpy as isl
 
 from polylsp.core.language import C
 from polylsp.emit.subject import Member, Subject
-from polylsp.ir.effects import places_in, walk
+from polylsp.ir.effects import Rewriter, places_in, walk
 from polylsp.ir.program import (
     Array,
     Assign,
@@ -33,7 +33,6 @@ from polylsp.ir.program import (
     innermost,
     shape_of,
 )
-from polylsp.ir.rewriting import Rewriter
 from polylsp.model.action import Answer, Declined
 from polylsp.poly.scop import Access, Memory, Scop
 from polylsp.targets.gpu.device_names import RESERVED, Fresh
