@@ -319,8 +319,10 @@ def _left_alone(subject: Subject, loops: tuple[LoopFacts, ...], names: tuple[str
         return ()
     run = surely_run(subject, loops)
     root = loops[0]
+    # The loops themselves set their counters, which cannot be firstprivate (OpenMP 5.2, 5.1.1).
+    others = [n for n in names if n not in {each.iterator for each in loops}]
     return tuple(
-        n for n in names if not (run and _surely_sets(subject, root, n)) and _is_set_before(subject, root, n)
+        n for n in others if not (run and _surely_sets(subject, root, n)) and _is_set_before(subject, root, n)
     )
 
 
