@@ -127,7 +127,12 @@ def quotient(value: isl.Aff, names: Names, where: isl.Set) -> str | None:
     inside = value.get_div(own[0])
     divisor = inside.get_denominator_val()
     rest = value.set_coefficient_val(_DIV, own[0], isl.Val(0))
-    dividend = inside.scale_val(divisor).add(rest.scale_val(divisor))
+    return _divided(inside.scale_val(divisor).add(rest.scale_val(divisor)), divisor, names, where)
+
+
+def _divided(dividend: isl.Aff, divisor: isl.Val, names: Names, where: isl.Set) -> str | None:
+    """A quotient, rounded down, in C or Python; `None` if the dividend may be negative at the values `where`
+    of parameters, or cannot be written."""
     negative = isl.PwAff.from_aff(dividend).lt_set(isl.PwAff.from_aff(dividend.scale_val(isl.Val(0))))
     text = spelled(dividend, names) if negative.intersect(where).is_empty() else None
     if text is None:
@@ -140,19 +145,15 @@ def without_quotients(value: isl.Aff, names: Names, where: isl.Set) -> tuple[isl
     """A value with a parameter in the place of each quotient, and their spelling; `None` if a quotient cannot
     be written, or its dividend may be negative at the values `where` of parameters."""
     for k in _divisions(value):
-        inside = value.get_div(k)
+        inside, factor = value.get_div(k), value.get_coefficient_val(_DIV, k)
         divisor = inside.get_denominator_val()
-        dividend = inside.scale_val(divisor)
-        negative = isl.PwAff.from_aff(dividend).lt_set(isl.PwAff.from_aff(dividend.scale_val(isl.Val(0))))
-        text = spelled(dividend, names) if negative.intersect(where).is_empty() else None
+        text = _divided(inside.scale_val(divisor), divisor, names, where)
         if text is None:
             return None
-        operator = "//" if names.choice == PYTHON_CHOICE else "/"
-        text = f"({text if text.isidentifier() else f'({text})'} {operator} {divisor})"
+        text = f"({text})"
         names = replace(names, parameters={**names.parameters, text: text})
-        factor = value.get_coefficient_val(_DIV, k)
-        value = value.set_coefficient_val(_DIV, k, isl.Val(0))
         at = value.dim(_PARAM)
+        value = value.set_coefficient_val(_DIV, k, isl.Val(0))
         value = value.add_dims(_PARAM, 1).set_dim_name(_PARAM, at, text)
         value = value.set_coefficient_val(_PARAM, at, factor)
     return value, names

@@ -106,9 +106,7 @@ def type_words(variable: Variable) -> str:
     if text is None or (isinstance(of_type, Floating) and of_type.bits > 64):
         name = variable.source_name
         if isinstance(of_type, Pointer):
-            raise Unwritable(
-                f"`{name}` is a pointer, which the device does not have: index the array itself."
-            )
+            raise Unwritable(f"`{name}` is a pointer of the host: index the array itself.")
         raise Unwritable(f"`{name}` has a type that the device does not have.")
     return "bool" if text == "_Bool" else text
 

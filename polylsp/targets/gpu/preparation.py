@@ -298,7 +298,9 @@ def _rows(subject: Subject) -> dict[str, _Row]:
     """Places to which pointers lead, by their unique names; those into the rows of others come first."""
     steady = _only_read([a for nest in subject.nests for a in nest.scop.accesses])
     rows: dict[str, _Row] = {}
-    for block in (each for each in walk(subject.function.body) if isinstance(each, Block)):
+    # Outside of loops the device gets the address itself.
+    inside = (s for loop in loops_in(subject.function.body) for s in walk(loop.body) if isinstance(s, Block))
+    for block in {id(each): each for each in inside}.values():
         for number, statement in enumerate(block.statements):
             if isinstance(statement, Assign) and isinstance(statement.target.type, Pointer):
                 found = _row(subject, statement, block.statements[number + 1 :], steady)
@@ -310,13 +312,11 @@ def _rows(subject: Subject) -> dict[str, _Row]:
 
 def _row(subject: Subject, assign: Assign, rest: Sequence[Statement], steady: frozenset[Site]) -> _Row | None:
     """Place to which a pointer leads behind its assignment; `None` if no subscripts say it."""
-    pointer, body = assign.target.variable, subject.function.body
+    pointer = assign.target.variable
     if assign.target.steps or pointer.storage != "local" or pointer.escapes or assign.operator is not None:
         return None
-    # Outside of loops the device gets the address itself.
-    if not any(assign is each for loop in loops_in(body) for each in walk(loop.body)):
-        return None
-    uses = [p for p in places_in(body) if p.variable == pointer and p != assign.target]
+    every = places_in(subject.function.body)
+    uses = [p for p in every if p.variable == pointer and p != assign.target]
     inside = [p for p in places_in(*rest) if p.variable == pointer]
     if len(subject.assigned(pointer)) != 1 or len(uses) != len(inside):
         return None
@@ -437,13 +437,12 @@ def _sum(offsets: Sequence[tuple[bool, Expr]], subscript: Expr, site: Site) -> E
     terms.sort(key=lambda term: (term[0], term[1].type != _LONG, isinstance(term[1], Constant)))
     if not terms or (len(terms) == 1 and not terms[0][0]):
         return terms[0][1] if terms else subscript
-    result: Expr = Constant(0, _LONG, site)
-    for is_negated, value in terms:
-        if _is_zero(result) and not is_negated:
-            result = value if value.type == _LONG else Cast(value, _LONG, value.site)
-        else:
-            # The wide operand converts the other one.
-            result = Binary("-" if is_negated else "+", result, value, _LONG, site)
+    (is_negated, first), *others = terms
+    wide = first if first.type == _LONG else Cast(first, _LONG, first.site)
+    result: Expr = Binary("-", Constant(0, _LONG, site), wide, _LONG, site) if is_negated else wide
+    for is_negated, value in others:
+        # The wide operand converts the other one.
+        result = Binary("-" if is_negated else "+", result, value, _LONG, site)
     return result
 
 
