@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 
 import pytest
@@ -125,8 +126,10 @@ _NUMBER = re.compile(r"-?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|nan|inf)")
 
 def assert_same(expected: str, found: str) -> None:
     """The same words, and numbers as close as another order of addition leaves them."""
-    assert _NUMBER.sub("#", expected) == _NUMBER.sub("#", found)
-    assert _numbers(found) == pytest.approx(_numbers(expected), rel=1e-9, abs=1e-12)
+    lines = zip_longest(expected.splitlines(), found.splitlines())
+    told = "\n".join(f"{one} is now {other}" for one, other in lines if one != other)[:2000]
+    assert _NUMBER.sub("#", expected) == _NUMBER.sub("#", found), told
+    assert _numbers(found) == pytest.approx(_numbers(expected), rel=1e-9, abs=1e-12), told
 
 
 def _numbers(text: str) -> Sequence[float]:

@@ -101,9 +101,19 @@ inline bool failing()
 
 inline bool has_streams = false;
 
+// As on a device, a failure stays known until someone asks for it: the next launch would be taken to have failed.
+inline cudaError_t last = cudaSuccess;
+
+inline cudaError_t failed(cudaError_t error)
+{
+    return last = error;
+}
+
 struct Report {
     ~Report()
     {
+        if (last != cudaSuccess)
+            std::fprintf(stderr, "CUDA on the host: an error is left to the next call\n"), std::_Exit(97);
         if (!locked.empty())
             std::fprintf(stderr, "CUDA on the host: memory stays locked\n"), std::_Exit(97);
         if (has_streams)
@@ -341,8 +351,6 @@ inline void later(Stream *stream, std::function<void()> work)
     }
 }
 
-inline cudaError_t last = cudaSuccess;
-
 inline void run(bool barriers, dim3 grid, dim3 threads, std::function<void()> work)
 {
     gridDim = grid;
@@ -367,7 +375,7 @@ void launch(Stream *stream, bool barriers, void (*kernel)(Parameters...), dim3 g
 {
     if (threads.x * threads.y * threads.z > 1024 || threads.z > 64 || grid.y > 65535 || grid.z > 65535 ||
         grid.x * grid.y * grid.z == 0 || failing()) {
-        last = cudaErrorUnknown;
+        failed(cudaErrorUnknown);
         return;
     }
     (check(arguments), ...);
@@ -414,17 +422,17 @@ PLAYED_ATOMICS(atomicXor, ^)
 inline cudaError_t cudaMalloc(void **result, size_t bytes)
 {
     if (played::failing())
-        return cudaErrorMemoryAllocation;
+        return played::failed(cudaErrorMemoryAllocation);
     *result = played::allocate(bytes);
-    return *result == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+    return *result == nullptr ? played::failed(cudaErrorMemoryAllocation) : cudaSuccess;
 }
 
 inline cudaError_t cudaMallocHost(void **result, size_t bytes)
 {
     if (played::failing())
-        return cudaErrorMemoryAllocation;
+        return played::failed(cudaErrorMemoryAllocation);
     *result = std::malloc(bytes);
-    return *result == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+    return *result == nullptr ? played::failed(cudaErrorMemoryAllocation) : cudaSuccess;
 }
 
 inline cudaError_t cudaFreeHost(void *start)
@@ -433,11 +441,10 @@ inline cudaError_t cudaFreeHost(void *start)
     return cudaSuccess;
 }
 
-// As on a device, a failure stays known until someone asks for it.
 inline cudaError_t cudaHostRegister(void *start, size_t bytes, unsigned int)
 {
     bool failed = played::failing() || bytes == 0 || !played::locked.insert(start).second;
-    return failed ? played::last = cudaErrorInvalidValue : cudaSuccess;
+    return failed ? played::failed(cudaErrorInvalidValue) : cudaSuccess;
 }
 
 inline cudaError_t cudaHostUnregister(void *start)
@@ -459,7 +466,7 @@ using cudaStream_t = played::Stream *;
 inline cudaError_t cudaStreamCreate(cudaStream_t *result)
 {
     if (played::failing())
-        return cudaErrorMemoryAllocation;
+        return played::failed(cudaErrorMemoryAllocation);
     *result = new played::Stream;
     played::streams.push_back(*result);
     played::has_streams = true;
@@ -488,7 +495,7 @@ inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cud
     // Half of it, where it fails: what it was to overwrite is lost then.
     size_t done = stops ? bytes / 2 : bytes;
     played::later(stream, [=] { std::memcpy(to, from, done); });
-    return stops ? cudaErrorUnknown : cudaSuccess;
+    return stops ? played::failed(cudaErrorUnknown) : cudaSuccess;
 }
 
 inline cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
@@ -528,9 +535,9 @@ struct cudaDeviceProp {
 inline cudaError_t cudaMemGetInfo(size_t *available, size_t *whole)
 {
     if (std::getenv("POLYLSP_CUDA_ABSENT") != nullptr)
-        return cudaErrorNoDevice;
+        return played::failed(cudaErrorNoDevice);
     if (played::failing())
-        return cudaErrorUnknown;
+        return played::failed(cudaErrorUnknown);
     const char *told = std::getenv("POLYLSP_CUDA_DEVICE");
     *whole = played::SPACE;
     *available = told != nullptr ? std::strtoull(std::strrchr(told, ' '), nullptr, 10) : played::available();
@@ -564,8 +571,8 @@ inline cudaError_t cudaDeviceSynchronize()
 {
     played::finish();
     if (std::getenv("POLYLSP_CUDA_ILLEGAL") != nullptr)
-        return cudaErrorIllegalAddress;
-    return played::failing() ? cudaErrorUnknown : cudaSuccess;
+        return played::failed(cudaErrorIllegalAddress);
+    return played::failing() ? played::failed(cudaErrorUnknown) : cudaSuccess;
 }
 
 #endif

@@ -29,19 +29,22 @@ from tests.oracle.values import Floating
 from .device import Offloaded, Program, header_folder, offloaded
 
 
+def with_expected(drawn: Drawn | str) -> tuple[str, list[float]]:
+    """A program that was drawn, and the numbers that it has to print."""
+    if isinstance(drawn, str):
+        return drawn, numbers(printed(drawn), drawn)
+    inputs = max(drawn.inputs, key=lambda one: sum(value for _, value in one.parameters))
+    run = runner(drawn).run(inputs, arithmetic=Floating)
+    return complete(drawn, run), [float(line) for line in expected(drawn, run)]
+
+
 def trial(drawn: Drawn | str, headers: Path, slabs: bool = False) -> Offloaded:
     """Run every nest of a program on the device, and compare what it prints; `headers` is where the one is
     that plays CUDA. With `slabs`, devices with little memory run it too."""
-    if isinstance(drawn, str):
-        text = drawn
-        wanted = numbers(printed(text), text)
-    else:
-        inputs = max(drawn.inputs, key=lambda one: sum(value for _, value in one.parameters))
-        run = runner(drawn).run(inputs, arithmetic=Floating)
-        text, wanted = complete(drawn, run), [float(line) for line in expected(drawn, run)]
+    text, wanted = with_expected(drawn)
     # Drawn arrays are small: a device is played that has no room for these either.
     with patch.multiple(cutting, SMALL=0, FEWEST_DIMENSIONS=1):
-        done = offloaded("drawn.c", text, Settings(offload_threshold=0, cuda_slabs=slabs), unless=_NOT_THERE)
+        done = offloaded("drawn.c", text, Settings(offload_threshold=0, cuda_slabs=slabs), unless=NOT_THERE)
     if done.files:
         with tempfile.TemporaryDirectory() as folder:
             program = Program("gcc", "g++", headers, Path(folder))
@@ -59,7 +62,7 @@ def trial(drawn: Drawn | str, headers: Path, slabs: bool = False) -> Offloaded:
     return done
 
 
-_NOT_THERE = "can be read also"
+NOT_THERE = "can be read also"
 """Drawn programs may well end before what is not there."""
 
 _LITTLE = (2500, 700, 250, 90)

@@ -374,6 +374,8 @@ def _called(host: Host, call: Sequence[str]) -> Iterator[str]:
         yield f"cudaFree({name});"
     for each in staged:
         yield f"{'cudaFreeHost' if is_pinned(host) else 'free'}(staged_{each.name});"
+    yield "/* The next call of CUDA is not to report an error that is told here. */"
+    yield "cudaGetLastError();"
     yield "return error;"
 
 

@@ -35,7 +35,7 @@ from polylsp.targets.gpu.expansion import expanded, placed, renamed, scalar_expa
 from polylsp.targets.gpu.leaves import Leaf, Leaves, leaves_of, useful, varies
 from polylsp.targets.gpu.mapping import Date, Kernel, kernels, maps_of, respects, sets_of
 from polylsp.targets.gpu.region import Region
-from polylsp.targets.gpu.sum_kernels import sum_of, updates
+from polylsp.targets.gpu.sum_kernels import mixes_a_sum, sum_of, updates
 
 
 def with_atomics(found: Leaves, seen: Leaves, made: Sequence[Kernel]) -> Leaves | None:
@@ -99,11 +99,13 @@ class Choice:
     pairs: isl.UnionMap
 
     @property
-    def steps(self) -> tuple[int, int, int]:
+    def steps(self) -> tuple[int, int, int, int]:
         """Cost in steps: the largest number of loops around sequential code (those of one thread alone count
-        once more); the number of these on the host; and the number of kernels."""
+        once more); the number of kernels in which sums are mixed with other loops; the number of loops on the
+        host; and the number of kernels."""
         longest = max(each.counters + _loops(each, self.leaves) for each in self.kernels)
-        return longest, max(each.counters for each in self.kernels), len(self.kernels)
+        mixed = sum(mixes_a_sum(each, self.leaves) for each in self.kernels)
+        return longest, mixed, max(each.counters for each in self.kernels), len(self.kernels)
 
 
 def chosen(
@@ -126,7 +128,7 @@ def chosen(
             settings.max_operations, lambda: _chosen(region, copied, settings, expands, privatises)
         )
         # A copy takes as long as a kernel does that does little.
-        best = made if isinstance(made, Choice) and made.steps[:2] < best.steps[:2] else best
+        best = made if isinstance(made, Choice) and made.steps[:3] < best.steps[:3] else best
     if not any(kernel.parallel or sum_of(kernel, best.leaves) is not None for kernel in best.kernels):
         return Declined(_why_in_order(region, best.leaves, line))
     return _sharing_launches(best, settings)
@@ -161,7 +163,7 @@ def _with_scalars(region: Region, found: Leaves, best: Choice, settings: Setting
         if opened is None:
             return best
         made = budgeted(settings.max_operations, lambda o=opened: _best(region, o, settings))
-        if not isinstance(made, Choice) or made.steps[:2] > best.steps[:2]:
+        if not isinstance(made, Choice) or made.steps[:3] > best.steps[:3]:
             return best
         leaves = placed(region, opened, made.kernels, expands)
         if isinstance(leaves, Leaves):
@@ -216,7 +218,7 @@ def _best(region: Region, found: Leaves, settings: Settings) -> Choice | None:
     pairs = dependences(region, found)
     _, best = _ordered(region, found, found, pairs, settings)
     groups = by_nest(found)
-    if len(groups) > 1 and (best is None or best.steps > (1, 0, len(groups))):
+    if len(groups) > 1 and (best is None or best.steps > (1, 0, 0, len(groups))):
         parts = [_ordered(region, each, found, pairs, settings)[0] for each in groups]
         made = Choice(found, kernels(in_turn(parts), _sums(found)), pairs)
         if respects(made.kernels, pairs) and (best is None or made.steps < best.steps):

@@ -112,6 +112,24 @@ def sum_of(kernel: Kernel, found: Leaves) -> Sum | None:
     return Sum(own[0].memory, Combining(own[0].update, function_of(leaf)), own, element, loops, idle)
 
 
+def mixes_a_sum(kernel: Kernel, found: Leaves) -> bool:
+    """True if the threads of a kernel with one axis go through loops of which one is a sum, and another is
+    not: with a kernel of its own, several threads share the sum (`shares_of`)."""
+    if kernel.parallel != 1:
+        return False
+    sums: list[bool] = []
+    for order in maps_of(kernel.schedule.intersect_domain(kernel.domain)):
+        length = order.dim(isl.dim_type.out)
+        if any(varies(order, k) for k in range(1, length)):
+            leaf = next(each for each in found.leaves if each.name == order.get_tuple_name(isl.dim_type.in_))
+            threads = kernel.outer.flat_range_product(
+                order.apply_range(onto([0], length)).to_union_map()
+            ).reverse()
+            own = updates(leaf, found)
+            sums.append(bool(own) and _element(threads, leaf, own).is_single_valued())
+    return any(sums) and not all(sums)
+
+
 def updates(leaf: Leaf, found: Leaves) -> tuple[Access, ...]:
     """The accesses of a leaf's updates, if it has no other writes and the memory no other accesses in it."""
     own = [access for one, access in found.shared if one is leaf]
@@ -126,6 +144,7 @@ def updates(leaf: Leaf, found: Leaves) -> tuple[Access, ...]:
 
 
 def _element(launches: isl.UnionMap, leaf: Leaf, updates: Sequence[Access]) -> isl.Map:
+    """The elements that a leaf updates in each launch, or each thread of each launch."""
     result = isl.UnionMap("{ }")
     for each in updates:
         result = result.union(launches.apply_range(of_leaf(leaf, each.relation).to_union_map()))
