@@ -13,6 +13,7 @@ import socket
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from polylsp.measuring import isolation as kernel
@@ -68,8 +69,11 @@ def confining(limits: Limits, folder: str) -> Callable[[], None]:
             # The first process of a new namespace ignores its signals: the program is the second.
             _leave_a_keeper(is_alone=False)
         user = _user(limits, folder)
-        is_narrow = is_separate and kernel.narrow_view(folder, limits.shown, devices, hidden)
-        kernel.write_only_beneath(folder, devices)
+        # CUDA's driver gives its threads names, and fails if it cannot.
+        names = limits.on_device
+        view = partial(kernel.narrow_view, folder, limits.shown, devices, hidden, names_threads=names)
+        is_narrow = is_separate and view()
+        kernel.write_only_beneath(folder, devices, names_threads=names)
         # Only now: files of the parent are still open, maybe more than the program may have.
         _limit(limits, user, is_separate=is_separate)
         if limits.processor is not None:

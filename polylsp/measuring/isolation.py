@@ -65,11 +65,17 @@ def separate() -> bool:
 
 
 def narrow_view(
-    folder: str, shown: tuple[str, ...], devices: tuple[str, ...], hidden: tuple[str, ...] = HIDDEN
+    folder: str,
+    shown: tuple[str, ...],
+    devices: tuple[str, ...],
+    hidden: tuple[str, ...] = HIDDEN,
+    *,
+    names_threads: bool = False,
 ) -> bool:
     """From now on, all files but those of a folder are read-only with all their attributes, some folders are
     empty except for the parts that are shown, and `/proc` has the processes of this namespace alone; true on
-    success. To be called after `separate`. A failure may leave a part of it in effect."""
+    success. To be called after `separate`. A failure may leave a part of it in effect. `names_threads`: the
+    program may write what `/proc` has of its own threads."""
     if _libc is None:
         return False
     places = [Path(each).resolve() for each in hidden if Path(each).is_dir()]
@@ -87,8 +93,12 @@ def narrow_view(
             Path("/dev/fd").symlink_to("/proc/self/fd")
             Path("/dev/shm").mkdir()
         _mount("proc", "/proc", "proc", _NO_SETUID | _NO_DEVICES | _NO_EXECUTABLES)
+        threads = f"/proc/{os.getpid()}/task"
+        if names_threads:
+            _mount(threads, threads, "", _BIND)
         _set_attributes("/", _ALL_BELOW, _READ_ONLY, 0)
-        _set_attributes(folder, 0, 0, _READ_ONLY)
+        for place in (folder, threads) if names_threads else (folder,):
+            _set_attributes(place, 0, 0, _READ_ONLY)
         os.chdir(folder)
     except OSError:
         return False
@@ -163,10 +173,10 @@ def adopt_orphans() -> None:
         _libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def write_only_beneath(folder: str, devices: tuple[str, ...] = ()) -> bool:
+def write_only_beneath(folder: str, devices: tuple[str, ...] = (), *, names_threads: bool = False) -> bool:
     """From now on, no file outside of a folder can be created, changed or removed, except for some usable
-    devices, and no process outside gets a signal (since Linux 6.12); true if the kernel enforces that
-    (Landlock, since Linux 5.13)."""
+    devices and (`names_threads`) what `/proc` has of the threads of this process, and no process outside gets
+    a signal (since Linux 6.12); true if the kernel enforces that (Landlock, since Linux 5.13)."""
     if _libc is None:
         return False
     version: int = _libc.syscall(_CREATE_RULESET, None, 0, _VERSION)
@@ -185,6 +195,8 @@ def write_only_beneath(folder: str, devices: tuple[str, ...] = ()) -> bool:
         # One that is not there cannot be used anyhow.
         with contextlib.suppress(FileNotFoundError):
             _allow(ruleset, device, handled & _OF_A_FILE)
+    if names_threads:
+        _allow(ruleset, "/proc/self/task", handled & (_WRITE_FILE | _TRUNCATE))
     _libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     done: int = _libc.syscall(_RESTRICT_SELF, ruleset, 0)
     os.close(ruleset)

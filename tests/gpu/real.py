@@ -124,6 +124,7 @@ def _in_c(machine: Machine, file: Path, size: str, folder: Path) -> str:
     before = _built(machine, folder / "before", Offloaded(text, {}, ()), flags)
     after = _built(machine, folder / "after", done, flags, *([_LITTLE] if cut else []))
     expected, found = _printed(before), _printed(after)
+    assert found.returncode == 0, (found.returncode, found.stderr[-2000:])
     assert_same(expected.stdout, found.stdout)
     told = _TOLD.findall(found.stderr)
     assert told and (not machine.device or set(told) == {"0"}), found.stderr
@@ -140,6 +141,7 @@ def _ordinary(machine: Machine, name: str, more: tuple[str, ...], folder: Path) 
     before = _built(machine, folder / "before", Offloaded(text, {}, ()), [])
     after = _built(machine, folder / "after", done, [], *more)
     expected, found = _printed(before), _printed(after)
+    assert found.returncode == 0, (found.returncode, found.stderr[-2000:])
     assert_same(expected.stdout, found.stdout)
     return " ".join(("same", _on_device(machine, found.stderr, not more), *_sanitized(machine, after)))
 

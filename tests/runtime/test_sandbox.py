@@ -234,6 +234,25 @@ def test_temporary_files_of_others_are_not_seen(in_python: Trying, folder: str, 
     assert set(re.findall(r"'([^']*)'", seen)) <= {Path(folder).name, *(p.name for p in outside.parents)}
 
 
+OPENED = """char path[64]; sprintf(path, "{}", (int)syscall(SYS_gettid));
+    return open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);"""
+
+
+@pytest.mark.usefixtures("separation")
+def test_the_driver_of_a_device_names_its_threads(in_c: Trying) -> None:
+    body = OPENED.format("/proc/self/task/%d/comm")
+    assert in_c(body, replace(LIMITS, on_device=True)) == "allowed"
+    assert in_c(body) == REFUSED
+
+
+@pytest.mark.usefixtures("separation")
+@pytest.mark.parametrize(
+    "path", ["/proc/self/oom_score_adj", "/proc/1/comm", "/proc/1/task/1/comm", "/proc/sys/kernel/printk"]
+)
+def test_of_other_threads_and_of_the_system_it_changes_nothing(in_c: Trying, path: str) -> None:
+    assert in_c(OPENED.format(path), replace(LIMITS, on_device=True)) == REFUSED
+
+
 def test_processes_are_its_own(in_c: Trying) -> None:
     assert in_c(COUNT.format("/proc", "e->d_name[0] >= '1' && e->d_name[0] <= '9'")) == "2 allowed"
     assert in_c(f"return kill({os.getpid()}, 0);") == REFUSED
@@ -379,7 +398,7 @@ def test_what_a_system_does_not_give_is_found_by_trying(
     if "install" in without:
         monkeypatch.setattr(confinement, "install", lambda _: False)
     if "landlock" in without:
-        monkeypatch.setattr(kernel, "write_only_beneath", lambda *_: False)
+        monkeypatch.setattr(kernel, "write_only_beneath", lambda *_, **__: False)
     # Root's processes get no signal of `nobody` anyway.
     expected -= {"processes"} if os.geteuid() == 0 else set()
     assert missing(folder) == expected
