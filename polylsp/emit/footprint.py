@@ -160,7 +160,7 @@ class Section:
     say in C where these begin and how many they are, and `inner` how many elements the other dimensions
     have. `conditional`: there is nothing in it at parameters at which it would leave the array. `limit`: how
     many rows the array is said to have, if there may be more in the section; `least`: they end at the least
-    of several values."""
+    of several values; `start`: what `first` is, also where there are no rows."""
 
     text: str
     elements: isl.Set | None
@@ -172,6 +172,7 @@ class Section:
     conditional: bool = False
     limit: str = ""
     least: bool = False
+    start: isl.PwAff | None = None
 
 
 def section(
@@ -321,6 +322,7 @@ def _rows(
         tuple(inner),
         first is not usual,
         least=first.least,
+        start=first.low,
     )
 
 

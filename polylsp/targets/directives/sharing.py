@@ -8,11 +8,13 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+import islpy as isl
+
 from polylsp.analysis.dependence.conflicts import Conflicts
 from polylsp.analysis.dependence.privatisation import beyond_copies
 from polylsp.emit.c_pragmas import Clause, Stretch, stretch_of
 from polylsp.emit.directive_placing import Atomic, atomic
-from polylsp.emit.footprint import Section, entered, section, touched
+from polylsp.emit.footprint import Section, declared_rows, entered, names_before, section, touched
 from polylsp.emit.subject import Subject
 from polylsp.frontends.c.text_layout import COMMENTS, blanked
 from polylsp.ir.effects import effects, walk
@@ -242,7 +244,7 @@ def _section(
     # A private copy of no elements is none that compilers know.
     part = section(subject, scop, accesses, region, may_be_empty=False) if one else None
     if part is not None and not part.assumed:
-        return _Item(part.text, tuple(_not_empty(subject, scop, region, name, part)))
+        return _not_empty(subject, scop, region, (name, variable), part)
     text = part.text if part is not None and not part.inner and _is_few(part.count) else ""
     text = text or (_histogram(subject, root, variable) if one and part is None else "")
     if text:
@@ -294,12 +296,34 @@ def _is_signed(of_type: Type) -> bool:
 
 
 def _not_empty(
-    subject: Subject, scop: Scop, region: Stretch, name: str, part: Section
-) -> Iterator[Assumption]:
-    """A reduction takes no section without elements (OpenMP 5.2, 5.5.5), even if its loop does not run."""
-    sure = part.rows is not None and entered(subject, scop, region).is_subset(part.rows.params())
-    if not sure and not part.count.isdigit():
-        yield Assumption("in-bounds", (name,), f"`{part.count}` is greater than 0")
+    subject: Subject, scop: Scop, region: Stretch, named: tuple[str, Variable], part: Section
+) -> _Item:
+    """A section of a variable (its name in the verdict, and itself) as a reduction takes it: with an element,
+    even if its loop does not run (OpenMP 5.2, 5.5.5). Where it has none, it gets one that the array is
+    declared to have; failing that, that it has one is an assumption."""
+    if part.count.isdigit():
+        return _Item(part.text)
+    where = entered(subject, scop, region)
+    empty = where.subtract(part.rows.params()) if part.rows is not None else where
+    if part.rows is not None and empty.is_empty():
+        return _Item(part.text)
+    name, variable = named
+    declared = declared_rows(variable.type, names_before(subject, scop, region))
+    if declared is None or part.start is None:
+        sentence = f"`{part.count}` is greater than 0"
+        return _Item(part.text, (Assumption("in-bounds", (name,), sentence),))
+    some, count = _at_least_one(part.count)
+    start = isl.Set.from_pw_aff(part.start).intersect_params(empty)
+    # An array has a first element (C11, 6.7.6.2p5).
+    first = part.first if start.is_subset(declared) else f"({some} ? {part.first} : 0)"
+    return _Item(part.text.replace(f"[{part.first}:{part.count}]", f"[{first}:{count}]", 1))
+
+
+def _at_least_one(count: str) -> tuple[str, str]:
+    """The condition under which a number of elements is above 0, and the number, or one where it is less."""
+    choice = re.fullmatch(r"\(([^?]*) \? (.*) : 0\)", count)
+    some, wanted = (choice[1], choice[2]) if choice is not None else (f"{count} > 0", count)
+    return some, f"({some} ? {wanted} : 1)"
 
 
 def _accesses(scop: Scop, root: LoopFacts, reduction: Reduction) -> list[Access]:

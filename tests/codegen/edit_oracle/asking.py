@@ -21,8 +21,10 @@ _CONDITIONS = (
     (r"`(.+)` is not negative", ">="),
     (r"`(.+)` stays below `(.+)`", "<"),
     (r"`(.+)` is at most `?([^`]+)`?", "<="),
+    (r"`(.+)` is greater than `?([^`]+)`?", ">"),
 )
-_OF_NUMBERS = ("is at least", "is not negative", "stays below", "is at most")
+_OF_NUMBERS = ("is at least", "is not negative", "stays below", "is at most", "is greater than")
+_CHOICE = re.compile(r"\(([^?()]+) \? ([^:()]+) : ([^()]+)\)")
 """Conditions on sizes, which the values of the calls tell."""
 
 
@@ -102,8 +104,9 @@ def _holds(sentence: str, values: dict[str, int]) -> bool:
         if found is None:
             continue
         right = found[2] if found.lastindex == 2 else "0"
+        told = _CHOICE.sub(r"((\2) if (\1) else (\3))", f"({found[1]}) {operator} ({right})")
         try:
-            return bool(eval(f"({found[1]}) {operator} ({right})", {"__builtins__": {}}, dict(values)))
+            return bool(eval(told, {"__builtins__": {}}, dict(values)))
         except Exception:
             return False
     return False
