@@ -1,10 +1,11 @@
-"""Kernels on a GPU, against what the device can do: `python -m tests.bench.device_speed [--kernels NAME…]`.
+"""Kernels on a GPU, against what the device can do: `python -m tests.bench.device_speed [--kernels NAME…]
+[--sizes LARGE EXTRALARGE] [--types double float]`.
 
-For each sample of PolyBench, at LARGE and EXTRALARGE, with numbers of 64 and of 32 bits: the median time of
-its kernels by CUDA's events, and of the transfers; for products, how many times the time of cuBLAS that is
-(CuPy's, without tensor cores for 32 bits), for the others, how much of the bandwidth of a copy on the device
-they get out of the bytes that they have to move; and the whole call against the original, and against OpenMP.
-Without a GPU nothing is measured, which is reported.
+For each sample of PolyBench: the median time of its kernels by CUDA's events, and of the transfers; for
+products, how much of the time of cuBLAS that is (CuPy's, without tensor cores for 32 bits), for the others,
+how much of the bandwidth of a copy on the device they get out of the bytes that they have to move; and the
+whole call against the original on one core (`gcc -O3`). All programs are built first, at once, and the
+originals run last, beside each other. Without a GPU nothing is measured, which is reported.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ import argparse
 import importlib
 import os
 import re
+import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -24,12 +27,14 @@ from rich.console import Console
 from rich.table import Table
 
 from polylsp.core.settings import Settings
-from polylsp.measuring.remote import carried_out
+from polylsp.measuring import __path__ as MEASURING
+from polylsp.measuring.c_versions import telling_kernels
 from polylsp.measuring.tools import gpu_here
-from polylsp.model.measurement import Figure, Measurement, Plan
+from polylsp.model.measurement import Plan
+from tests.gpu.device import offloaded
 
 from .plans import planned
-from .variants import size_flags
+from .variants import GCC, size_flags, timed
 
 SAMPLES = Path(__file__).parents[2] / "samples/polybench/c"
 SIZES = {"LARGE": 1, "EXTRALARGE": 2}
@@ -112,76 +117,157 @@ def sizes(text: str, times: int) -> dict[str, int]:
     }
 
 
-def row(path: Path, size: str, of_type: str, most: Ceilings, settings: Settings) -> tuple[str, ...]:
-    """Results of a sample, or the reason why there are none."""
-    text = path.read_text()
+@dataclass(frozen=True)
+class Sample:
+    """A sample at some sizes, in numbers of a type: the folder of its programs, and the bytes that its
+    kernels have to move."""
+
+    name: str
+    size: str
+    of_type: str
+    sizes: dict[str, int]
+    folder: Path
+    least: float
+
+    @property
+    def macros(self) -> tuple[str, ...]:
+        """The sizes, for a compiler."""
+        return tuple(f"-D{name.upper()}={size}" for name, size in self.sizes.items())
+
+
+CALLS = 5
+_DECLARED = """#include <time.h>
+extern void polylsp_device_begin(void);
+extern void polylsp_device_end(long long *, long long *);
+"""
+_CALLED = re.compile(r"^( +)(kernel_\w+\(.*?\);)", re.MULTILINE | re.DOTALL)
+_TIMED = r"""\1for (int call_ = 0; call_ < {calls}; call_++) {{
+\1    long long kernels_ = 0, transfers_ = 0;
+\1    struct timespec from_, to_;
+\1    polylsp_device_begin();
+\1    clock_gettime(CLOCK_MONOTONIC, &from_);
+\1    \2
+\1    clock_gettime(CLOCK_MONOTONIC, &to_);
+\1    polylsp_device_end(&kernels_, &transfers_);
+\1    fprintf(stderr, "%.9f %lld %lld\\n", to_.tv_sec - from_.tv_sec + 1e-9 * (to_.tv_nsec - from_.tv_nsec),
+\1            kernels_, transfers_);
+\1}}"""
+
+
+def sample(path: Path, size: str, of_type: str, folder: Path) -> Sample:
+    """The sources of a sample's programs, in a folder."""
+    text = in_type(path.read_text(encoding="utf-8"), of_type)
     given = sizes(text, SIZES[size])
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, path.name)
-        file.write_text(in_type(text, of_type))
-        own = Settings(offload_threshold=0)
-        plan = planned(file, file.read_text(), given, ("cuda", "openmp"), own)
-        found = carried_out(plan, settings, lambda _: None) if isinstance(plan, Plan) else plan
-    head = (path.stem, size, of_type)
-    if not isinstance(found, Measurement) or not isinstance(plan, Plan):
-        return (*head, getattr(found, "reason", ""), *[""] * 5)
-    figures = {each.target: each for each in found.figures if each.form != "restructured"}
-    if "cuda" not in figures or figures["cuda"].on_device is None:
-        return (*head, "; ".join(each.reason for each in found.missing), *[""] * 5)
-    return (*head, *_times(figures["cuda"], figures.get("openmp"), _bound(path, given, of_type, plan, most)))
+    settings = Settings(offload_threshold=0, defines=tuple(f"{k.upper()}={v}" for k, v in given.items()))
+    folder.mkdir()
+    own = folder / path.name
+    own.write_text(text, encoding="utf-8")
+    plan = planned(own, text, given, ("cuda",), settings)
+    done = offloaded(str(own), text, settings, "kernel_", whole=True)
+    head, main, tail = done.text.partition("int main(")
+    tail = _CALLED.sub(_TIMED.format(calls=CALLS), tail, count=1)
+    (folder / "device.c").write_text(_DECLARED + head + main + tail, encoding="utf-8")
+    (folder / "host.c").write_text(timed(text), encoding="utf-8")
+    for number, (name, content) in enumerate(done.files.items()):
+        (folder / name).write_text(telling_kernels(name, content, is_first=not number), encoding="utf-8")
+    least = sum(e.least_bytes for _, works in plan.workloads for e in works) if isinstance(plan, Plan) else 0
+    return Sample(path.stem, size, of_type, given, folder, least)
 
 
-def _bound(path: Path, given: dict[str, int], of_type: str, plan: Plan, most: Ceilings) -> tuple[str, float]:
-    """Reference of a sample, and the seconds that it takes."""
-    if path.stem in PRODUCTS:
-        return "cuBLAS", sum(most.product(shape, of_type) for shape in PRODUCTS[path.stem](given))
-    moved = sum(each.least_bytes for _, works in plan.workloads for each in works)
-    return "copy", moved / most.copied
+def build(one: Sample) -> str:
+    """Build both programs; answers what compilers have against them."""
+    objects: list[str] = []
+    commands: list[list[str]] = []
+    for source in sorted(one.folder.glob("*.cu")):
+        objects.append(str(source.with_suffix(".o")))
+        flags = ["-O3", "-arch=native", f"-I{MEASURING[0]}"]
+        commands.append(["nvcc", *flags, "-c", str(source), "-o", objects[-1]])
+    c, program = str(one.folder / "device.c.o"), str(one.folder / "device")
+    commands.append(["gcc", "-std=gnu99", "-O2", *one.macros, "-c", str(one.folder / "device.c"), "-o", c])
+    commands.append(["nvcc", c, *objects, "-o", program, "-lm"])
+    host = str(one.folder / "host")
+    commands.append([*GCC, *one.macros, f"{host}.c", "-o", host, "-lm"])
+    done = [subprocess.run(each, capture_output=True, text=True, check=False) for each in commands]
+    return next((each.stderr.strip() for each in done if each.returncode), "")
 
 
-def _times(cuda: Figure, openmp: Figure | None, bound: tuple[str, float]) -> Iterator[str]:
-    there = cuda.on_device
-    assert there is not None
-    what, seconds = bound
+def seconds(program: Path, most: float) -> list[list[float]]:
+    """The numbers that a program tells of each of its calls; none if it takes more than `most` seconds."""
+    try:
+        ran = subprocess.run([str(program)], capture_output=True, text=True, timeout=most, check=False)
+    except subprocess.TimeoutExpired:
+        return []
+    lines = re.findall(r"^[\d.]+(?: \d+)*$", ran.stderr, re.MULTILINE)
+    return [[float(word) for word in line.split()] for line in lines] if not ran.returncode else []
+
+
+def row(one: Sample, found: Sequence[Sequence[float]], host: float | None, most: Ceilings) -> tuple[str, ...]:
+    """Results of a sample."""
+    head = (one.name, one.size, one.of_type)
+    if not found:
+        return (*head, "no result", *[""] * 4)
+    # The first call loads the kernels.
+    call, kernels, transfers = (median(values) for values in zip(*found[1:], strict=True))
+    if not kernels:
+        return (*head, "ran on the host", *[""] * 4)
+    kernels, transfers = kernels / 1e9, transfers / 1e9
+    what, bound = _bound(one, most)
     goal = PRODUCT_GOAL if what == "cuBLAS" else COPY_GOAL
-    part = seconds / max(there.kernels.median, 1e-9)
-    yield f"{there.kernels.median * 1e3:.3f}"
-    yield f"{there.transfers.median * 1e3:.3f}"
-    yield f"{part:.0%} of {what} (goal {goal:.0%})" if seconds else ""
-    yield f"{cuda.speedup:.1f}"
-    yield f"{there.speedup:.1f}"
-    yield f"{openmp.times.median / cuda.times.median:.1f}" if openmp is not None else ""
+    part = f"{bound / kernels:.0%} of {what} (goal {goal:.0%})" if bound else ""
+    times = (f"{kernels * 1e3:.3f}", f"{transfers * 1e3:.3f}", part)
+    against = (f"{host / call:.1f}", f"{host / kernels:.1f}") if host is not None else ("", "")
+    return (*head, *times, *against)
+
+
+def _bound(one: Sample, most: Ceilings) -> tuple[str, float]:
+    """Reference of a sample, and the seconds that it takes."""
+    if one.name in PRODUCTS:
+        return "cuBLAS", sum(most.product(shape, one.of_type) for shape in PRODUCTS[one.name](one.sizes))
+    return "copy", one.least / most.copied
+
+
+def measured(asked: argparse.Namespace, folder: Path) -> Iterator[tuple[str, ...]]:
+    """The rows of all samples."""
+    wanted = [
+        (path, size, of_type)
+        for path in sorted(SAMPLES.glob("*.c"))
+        if not asked.kernels or path.stem in asked.kernels
+        for size in asked.sizes
+        for of_type in types(path.read_text(encoding="utf-8"))
+        if of_type in asked.types
+    ]
+    samples = [sample(*each, folder / str(number)) for number, each in enumerate(wanted)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for one, words in zip(samples, pool.map(build, samples), strict=True):
+            if words:
+                print(f"{one.name}: {words}")
+    on_device = [seconds(one.folder / "device", asked.seconds) for one in samples]
+    with ThreadPoolExecutor((os.cpu_count() or 2) // 2) as pool:
+        hosts = [pool.submit(seconds, one.folder / "host", asked.seconds) for one in samples]
+    on_host = [each.result() for each in hosts]
+    most = ceilings()
+    for one, found, host in zip(samples, on_device, on_host, strict=True):
+        yield row(one, found, host[0][0] if host else None, most)
 
 
 def main() -> None:
-    """Print the table, row by row."""
+    """Print the table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--kernels", nargs="*", default=[])
-    parser.add_argument("--sizes", nargs="*", default=list(SIZES), choices=list(SIZES))
+    parser.add_argument("--sizes", nargs="*", default=["LARGE"], choices=list(SIZES))
+    parser.add_argument("--types", nargs="*", default=["double", "float"])
+    parser.add_argument("--seconds", type=float, default=60, help="the most that a program may take")
     asked = parser.parse_args()
     if not gpu_here():
         print("SKIPPED: there is no GPU here: no kernel is timed")
         return
-    heads = (
-        "kernel",
-        "size",
-        "type",
-        "kernels ms",
-        "transfers ms",
-        "of the bound",
-        "speedup",
-        "resident",
-        "OpenMP",
-    )
+    heads = ("kernel", "size", "type", "kernels ms", "transfers ms", "of the bound", "speedup", "resident")
     table = Table(*heads, title=f"Kernels on {gpu_here()}")
-    most, settings = ceilings(), Settings(max_measure_seconds=300)
-    for path in sorted(SAMPLES.glob("*.c")):
-        if not asked.kernels or path.stem in asked.kernels:
-            for size in asked.sizes:
-                for of_type in types(path.read_text()):
-                    table.add_row(*row(path, size, of_type, most, settings))
+    with tempfile.TemporaryDirectory() as folder:
+        for each in measured(asked, Path(folder)):
+            table.add_row(*each)
     Console(width=int(os.environ.get("COLUMNS", "140"))).print(table)
 
 
