@@ -15,8 +15,7 @@ from polylsp.model.measurement import DeviceWork, Estimate, Plan, Rung
 @dataclass(frozen=True, slots=True)
 class Device:
     """Data sheet of a device: operations with 64 and with 32 bits, and bytes of its memory, in a second;
-    multiprocessors; bytes of memory. `link`: bytes in a second between it and the host, as measured in
-    practice."""
+    multiprocessors; bytes of memory."""
 
     name: str
     double: float
@@ -24,16 +23,15 @@ class Device:
     bandwidth: float
     processors: int
     memory: float
-    link: float
 
 
 DEVICES = {
     each.name: each
     for each in (
-        Device("RTX 4090", 1.29e12, 82.6e12, 1.008e12, 128, 24e9, 25e9),
-        Device("A100", 9.7e12, 19.5e12, 2.039e12, 108, 80e9, 25e9),
-        Device("H100", 33.5e12, 66.9e12, 3.35e12, 132, 80e9, 50e9),
-        Device("H200", 33.5e12, 66.9e12, 4.8e12, 132, 141e9, 50e9),
+        Device("RTX 4090", 1.29e12, 82.6e12, 1.008e12, 128, 24e9),
+        Device("A100", 9.7e12, 19.5e12, 2.039e12, 108, 80e9),
+        Device("H100", 33.5e12, 66.9e12, 3.35e12, 132, 80e9),
+        Device("H200", 33.5e12, 66.9e12, 4.8e12, 132, 141e9),
     )
 }
 """By name: a consumer's card, and the SXM modules of three generations, from the data sheets of NVIDIA."""
@@ -44,20 +42,21 @@ def device_named(words: str) -> str:
     return next((name for name in DEVICES if name.split()[-1] in re.split(r"\W+", words)), "")
 
 
-_THREADS = 1024
-"""Number of threads that saturate a multiprocessor."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Ability:
-    """The fractions of a device's peaks that kernels reach; the seconds that a launch takes."""
+    """The fractions of a device's peaks that kernels reach (of the bandwidth, more than all where data stay in
+    the cache); the number of threads that saturate a multiprocessor; the seconds that a launch takes; bytes in
+    a second between the device and pageable memory of the host."""
 
     operations: float
     bandwidth: float
+    threads: int
     launch: float
+    link: float
 
 
-_GOOD, _POOR = _Ability(0.6, 0.85, 3e-6), _Ability(0.1, 0.4, 10e-6)
+_GOOD, _POOR = _Ability(0.6, 1.3, 256, 2e-6, 25e9), _Ability(0.1, 0.4, 1024, 10e-6, 2e9)
+"""Both ends of what kernels of PolyBench reached on an H100 (docs/cuda.md)."""
 
 
 def estimated(plan: Plan, rung: Rung, seconds: float, name: str) -> tuple[Estimate, ...]:
@@ -71,13 +70,14 @@ def estimated(plan: Plan, rung: Rung, seconds: float, name: str) -> tuple[Estima
     best = sum(_seconds(each, device, _GOOD, each.least_bytes) for each in kernels)
     worst = sum(_seconds(each, device, _POOR, each.most_bytes) for each in kernels)
     # What is read goes there once; what is written comes back too, and counts twice in the footprint.
-    moving = footprint(plan, rung) / device.link
-    ends = seconds / worst, seconds / best, seconds / (worst + 2 * moving), seconds / (best + moving)
+    moved = footprint(plan, rung)
+    most, least = worst + moved / _POOR.link, best + moved / _GOOD.link
+    ends = seconds / worst, seconds / best, seconds / most, seconds / least
     return (Estimate(device.name, *ends),)
 
 
 def _seconds(work: DeviceWork, device: Device, ability: _Ability, moved: float) -> float:
-    busy = min(1.0, work.parallel / (device.processors * _THREADS))
+    busy = min(1.0, work.parallel / (device.processors * ability.threads))
     peak = device.double if work.bits > 32 else device.single
     computing = work.operations / (peak * ability.operations * busy)
     moving = moved / (device.bandwidth * ability.bandwidth * busy)

@@ -32,8 +32,9 @@ from polylsp.ir.program import (
 )
 from polylsp.measuring.plans.arguments import Storage, storage, variable_of, with_rows
 from polylsp.measuring.plans.data_extents import Contents, Extents, contents
+from polylsp.measuring.plans.generated_calls import call, python_call
 from polylsp.measuring.plans.python_arguments import PythonExtents, python_storage, why_not_called
-from polylsp.measuring.plans.workload import Workloads, call, python_call, workloads
+from polylsp.measuring.plans.workload import Workloads, workloads
 from polylsp.model.action import Declined
 from polylsp.model.measurement import MemoryPlan, NoPlan, Rung
 from polylsp.poly.budget import Exhausted, budgeted

@@ -115,19 +115,26 @@ def sum_of(kernel: Kernel, found: Leaves) -> Sum | None:
 def mixes_a_sum(kernel: Kernel, found: Leaves) -> bool:
     """True if the threads of a kernel with one axis go through loops of which one is a sum, and another is
     not: with a kernel of its own, several threads share the sum (`shares_of`)."""
-    if kernel.parallel != 1:
-        return False
-    sums: list[bool] = []
-    for order in maps_of(kernel.schedule.intersect_domain(kernel.domain)):
-        length = order.dim(isl.dim_type.out)
-        if any(varies(order, k) for k in range(1, length)):
-            leaf = next(each for each in found.leaves if each.name == order.get_tuple_name(isl.dim_type.in_))
-            threads = kernel.outer.flat_range_product(
-                order.apply_range(onto([0], length)).to_union_map()
-            ).reverse()
-            own = updates(leaf, found)
-            sums.append(bool(own) and _element(threads, leaf, own).is_single_valued())
+    sums = list(_loops_as_sums(kernel, found)) if kernel.parallel == 1 else []
     return any(sums) and not all(sums)
+
+
+def are_sums(kernel: Kernel, found: Leaves) -> bool:
+    """True if the threads of a kernel go through loops, and each is a sum."""
+    sums = list(_loops_as_sums(kernel, found))
+    return bool(sums) and all(sums)
+
+
+def _loops_as_sums(kernel: Kernel, found: Leaves) -> Iterator[bool]:
+    """For each leaf in a loop of a thread, if all that it does there is to add to one element."""
+    for order in maps_of(kernel.schedule.intersect_domain(kernel.domain)):
+        length, threads = order.dim(isl.dim_type.out), range(kernel.parallel)
+        if any(varies(order, k) for k in range(kernel.parallel, length)):
+            leaf = next(each for each in found.leaves if each.name == order.get_tuple_name(isl.dim_type.in_))
+            place = kernel.outer.flat_range_product(order.apply_range(onto(threads, length)).to_union_map())
+            writes = [access for one, access in found.shared if one is leaf and access.kind == "write"]
+            adds = bool(writes) and all(each.update is not None for each in writes)
+            yield adds and _element(place.reverse(), leaf, writes).is_single_valued()
 
 
 def updates(leaf: Leaf, found: Leaves) -> tuple[Access, ...]:
