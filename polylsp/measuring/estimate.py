@@ -44,9 +44,9 @@ def device_named(words: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Ability:
-    """The fractions of a device's peaks that kernels reach (of the bandwidth, more than all where data stay in
-    the cache); the number of threads that saturate a multiprocessor; the seconds that a launch takes; bytes in
-    a second between the device and pageable memory of the host."""
+    """The fractions of a device's peaks that kernels reach (of the bandwidth, more than all of it where data
+    stay in the cache); the number of threads that saturate a multiprocessor; the seconds that a launch takes;
+    bytes in a second between the device and pageable memory of the host."""
 
     operations: float
     bandwidth: float
