@@ -37,6 +37,23 @@ def test_prints_the_same(name: str, program: Program, device: Device) -> None:
     assert_same(expected, program.output(built, memory=LITTLE))
 
 
+@pytest.mark.parametrize(
+    ("rows", "size"),
+    [
+        ("rows / 2", "(size_t)((long long)(rows / 2) * cols) * sizeof(double)"),
+        ("rows - 1", "(size_t)((long long)cols * rows - cols) * sizeof(double)"),
+    ],
+)
+def test_sizes_are_computed_with_64_bits(rows: str, size: str) -> None:
+    text = (
+        "void f(int rows, int cols, double *restrict out)\n{\n"
+        f"    for (int i = 0; i < {rows}; i++)\n        for (int j = 0; j < cols; j++)\n"
+        "            out[(long)i * cols + j] = 3;\n}\n"
+    )
+    (made,) = offloaded("f.c", text, Settings(offload_threshold=0, cuda_slabs=False), "f").files.values()
+    assert f"malloc({size})" in made and f"cudaMalloc((void **)&device_out, {size})" in made
+
+
 REFUSED = {
     "a member of a union": (
         "typedef union { double x; long y; } both;\n"

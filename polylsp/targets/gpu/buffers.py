@@ -65,7 +65,7 @@ class Buffer:
     @property
     def elements(self) -> str:
         """Number of elements on the device, as a product in `size_t`."""
-        return " * ".join([_counted("size_t", self.count), *map(factor, self.inner)])
+        return " * ".join([counted("size_t", self.count), *map(factor, self.inner)])
 
     @property
     def each(self) -> tuple[str, ...]:
@@ -103,7 +103,7 @@ class Buffer:
         """The first of these elements; empty for the very first."""
         if self.first == "0":
             return ""
-        return " * ".join([_counted("ptrdiff_t", self.first), *map(factor, self.inner)])
+        return " * ".join([counted("ptrdiff_t", self.first), *map(factor, self.inner)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,16 +129,17 @@ def factor(text: str) -> str:
     return text if text.isidentifier() or text.isdigit() or _is_whole(text) else f"({text})"
 
 
-def _counted(words: str, text: str) -> str:
+def counted(words: str, text: str) -> str:
     """A number of elements in a type of 64 bits: no product in it is computed with fewer."""
     if re.fullmatch(r"\w+(?: \* \w+)*", text):
         return f"({words}){text}"
     return f"({words}){factor(_PRODUCT.sub(_WIDE, text))}"
 
 
-_PRODUCT = re.compile(r"(\b(?:\d+ \* )?)([A-Za-z_]\w*(?: \* [A-Za-z_]\w*)+)")
+_SIZE = r"(?:[A-Za-z_]\w*|\([^()]*\))"
+_PRODUCT = re.compile(rf"(?<![\w)])((?:\d+ \* )?)({_SIZE}(?: \* {_SIZE})+)")
 _WIDE = r"\1(long long)\2"
-"""Several sizes in a term of a sum, and how they are multiplied with 64 bits."""
+"""Several sizes in a term of a sum, quotients among them, and how they are multiplied with 64 bits."""
 
 
 def _is_whole(text: str) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polylsp.emit.affine_bounds import WORD, ShadowedError, in_turn
-from polylsp.targets.gpu.buffers import Buffer, factor
+from polylsp.targets.gpu.buffers import Buffer, counted, factor
 from polylsp.targets.gpu.cuda_statements import INDENT, braced, folded, scanned, wrapped
 from polylsp.targets.gpu.device_names import Fresh
 from polylsp.targets.gpu.host_parameters import (
@@ -389,9 +389,8 @@ def _copied(host: Host, buffer: Buffer, name: str) -> str:
     where = [f"packed_{buffer.name}", _start(host, buffer)]
     to, other = where if name == "pack" else where[::-1]
     size = " * ".join([f"sizeof({buffer.words})", *map(factor, buffer.inner)])
-    return (
-        f"{name}_{host.name}({to}, {other}, (size_t){factor(buffer.count)}, {size}, {_step(host, buffer)});"
-    )
+    count = counted("size_t", buffer.count)
+    return f"{name}_{host.name}({to}, {other}, {count}, {size}, {_step(host, buffer)});"
 
 
 def _start(host: Host, buffer: Buffer) -> str:
@@ -399,9 +398,8 @@ def _start(host: Host, buffer: Buffer) -> str:
     if buffer.first == "0":
         return buffer.name
     kind = "" if buffer.goes_out else "const "
-    return (
-        f"({kind}char *){buffer.name} + (ptrdiff_t){factor(buffer.first)} * (ptrdiff_t){_step(host, buffer)}"
-    )
+    first = counted("ptrdiff_t", buffer.first)
+    return f"({kind}char *){buffer.name} + {first} * (ptrdiff_t){_step(host, buffer)}"
 
 
 def _step(host: Host, buffer: Buffer) -> str:
@@ -431,4 +429,4 @@ def _address(host: Host, buffer: Buffer, end: bool) -> str:
         start = f"{buffer.name} + {buffer.offset}" if buffer.offset else buffer.name
         return f"(uintptr_t)({start}) + {bytes_of(buffer)}" if end else f"(uintptr_t)({start})"
     start = f"(uintptr_t)({_start(host, buffer)})"
-    return f"{start} + (size_t){factor(buffer.count)} * {_step(host, buffer)}" if end else start
+    return f"{start} + {counted('size_t', buffer.count)} * {_step(host, buffer)}" if end else start

@@ -134,7 +134,7 @@ def _loops_as_sums(kernel: Kernel, found: Leaves) -> Iterator[bool]:
             place = kernel.outer.flat_range_product(order.apply_range(onto(threads, length)).to_union_map())
             writes = [access for one, access in found.shared if one is leaf and access.kind == "write"]
             adds = bool(writes) and all(each.update is not None for each in writes)
-            yield adds and _element(place.reverse(), leaf, writes).is_single_valued()
+            yield adds and all(_element(place.reverse(), leaf, [w]).is_single_valued() for w in writes)
 
 
 def updates(leaf: Leaf, found: Leaves) -> tuple[Access, ...]:
