@@ -321,7 +321,7 @@ def _not_empty(
 
 def _at_least_one(count: str) -> tuple[str, str]:
     """The condition under which a number of elements is above 0, and the number, or one where it is less."""
-    choice = re.fullmatch(r"\(([^?]*) \? (.*) : 0\)", count)
+    choice = re.fullmatch(r"\(([^?:]*) \? ([^?:]*) : 0\)", count)
     some, wanted = (choice[1], choice[2]) if choice is not None else (f"{count} > 0", count)
     return some, f"({some} ? {wanted} : 1)"
 
