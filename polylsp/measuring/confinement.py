@@ -13,7 +13,6 @@ import socket
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from polylsp.measuring import isolation as kernel
@@ -71,8 +70,9 @@ def confining(limits: Limits, folder: str) -> Callable[[], None]:
         user = _user(limits, folder)
         # CUDA's driver gives its threads names, and fails if it cannot.
         names = limits.on_device
-        view = partial(kernel.narrow_view, folder, limits.shown, devices, hidden, names_threads=names)
-        is_narrow = is_separate and view()
+        is_narrow = is_separate and kernel.narrow_view(
+            folder, limits.shown, devices, hidden, names_threads=names
+        )
         kernel.write_only_beneath(folder, devices, names_threads=names)
         # Only now: files of the parent are still open, maybe more than the program may have.
         _limit(limits, user, is_separate=is_separate)
@@ -226,8 +226,8 @@ def _devices() -> tuple[str, ...]:
 
 
 def _user(limits: Limits, folder: str) -> int:
-    """User id that the program runs as. In place of root this is `nobody`, where `nobody` can reach its
-    folders, and it is no compiler."""
+    """Id of the user that runs the program: this one. For root it is `nobody`, unless the program is a
+    compiler or its folders cannot be reached by `nobody`."""
     if os.geteuid() != 0 or limits.trusted:
         return os.getuid()
     return NOBODY if _is_reached(folder) and all(map(_is_reached, limits.reads)) else os.getuid()

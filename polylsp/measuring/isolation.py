@@ -93,11 +93,13 @@ def narrow_view(
             Path("/dev/fd").symlink_to("/proc/self/fd")
             Path("/dev/shm").mkdir()
         _mount("proc", "/proc", "proc", _NO_SETUID | _NO_DEVICES | _NO_EXECUTABLES)
-        threads = f"/proc/{os.getpid()}/task"
+        writable = [folder]
         if names_threads:
+            threads = f"/proc/{os.getpid()}/task"
             _mount(threads, threads, "", _BIND)
+            writable.append(threads)
         _set_attributes("/", _ALL_BELOW, _READ_ONLY, 0)
-        for place in (folder, threads) if names_threads else (folder,):
+        for place in writable:
             _set_attributes(place, 0, 0, _READ_ONLY)
         os.chdir(folder)
     except OSError:

@@ -34,7 +34,7 @@ from polylsp.model.measurement import Plan
 from tests.gpu.device import offloaded
 
 from .plans import planned
-from .variants import GCC, size_flags, timed
+from .variants import CLOCK, GCC, size_flags, timed, with_call
 
 SAMPLES = Path(__file__).parents[2] / "samples/polybench/c"
 SIZES = {"LARGE": 1, "EXTRALARGE": 2}
@@ -129,28 +129,24 @@ class Sample:
     folder: Path
     least: float
 
-    @property
-    def macros(self) -> tuple[str, ...]:
-        """The sizes, for a compiler."""
-        return tuple(f"-D{name.upper()}={size}" for name, size in self.sizes.items())
+
+def macros(sizes: dict[str, int]) -> tuple[str, ...]:
+    """The macros that give a sample its sizes."""
+    return tuple(f"{name.upper()}={size}" for name, size in sizes.items())
 
 
 CALLS = 5
-_DECLARED = """#include <time.h>
-extern void polylsp_device_begin(void);
+_DECLARED = """extern void polylsp_device_begin(void);
 extern void polylsp_device_end(long long *, long long *);
 """
-_CALLED = re.compile(r"^( +)(kernel_\w+\(.*?\);)", re.MULTILINE | re.DOTALL)
 _TIMED = r"""\1for (int call_ = 0; call_ < {calls}; call_++) {{
 \1    long long kernels_ = 0, transfers_ = 0;
-\1    struct timespec from_, to_;
 \1    polylsp_device_begin();
-\1    clock_gettime(CLOCK_MONOTONIC, &from_);
+\1    double began_ = seconds_now();
 \1    \2
-\1    clock_gettime(CLOCK_MONOTONIC, &to_);
+\1    double taken_ = seconds_now() - began_;
 \1    polylsp_device_end(&kernels_, &transfers_);
-\1    fprintf(stderr, "%.9f %lld %lld\\n", to_.tv_sec - from_.tv_sec + 1e-9 * (to_.tv_nsec - from_.tv_nsec),
-\1            kernels_, transfers_);
+\1    fprintf(stderr, "%.9f %lld %lld\\n", taken_, kernels_, transfers_);
 \1}}"""
 
 
@@ -158,15 +154,14 @@ def sample(path: Path, size: str, of_type: str, folder: Path) -> Sample:
     """The sources of a sample's programs, in a folder."""
     text = in_type(path.read_text(encoding="utf-8"), of_type)
     given = sizes(text, SIZES[size])
-    settings = Settings(offload_threshold=0, defines=tuple(f"{k.upper()}={v}" for k, v in given.items()))
+    settings = Settings(offload_threshold=0, defines=macros(given))
     folder.mkdir()
     own = folder / path.name
     own.write_text(text, encoding="utf-8")
     plan = planned(own, text, given, ("cuda",), settings)
     done = offloaded(str(own), text, settings, "kernel_", whole=True)
-    head, main, tail = done.text.partition("int main(")
-    tail = _CALLED.sub(_TIMED.format(calls=CALLS), tail, count=1)
-    (folder / "device.c").write_text(_DECLARED + head + main + tail, encoding="utf-8")
+    device = CLOCK + _DECLARED + with_call(done.text, _TIMED.format(calls=CALLS))
+    (folder / "device.c").write_text(device, encoding="utf-8")
     (folder / "host.c").write_text(timed(text), encoding="utf-8")
     for number, (name, content) in enumerate(done.files.items()):
         (folder / name).write_text(telling_kernels(name, content, is_first=not number), encoding="utf-8")
@@ -178,15 +173,16 @@ def build(one: Sample) -> str:
     """Build both programs; answers what compilers have against them."""
     objects: list[str] = []
     commands: list[list[str]] = []
+    defined = [f"-D{each}" for each in macros(one.sizes)]
     for source in sorted(one.folder.glob("*.cu")):
         objects.append(str(source.with_suffix(".o")))
         flags = ["-O3", "-arch=native", f"-I{MEASURING[0]}"]
         commands.append(["nvcc", *flags, "-c", str(source), "-o", objects[-1]])
     c, program = str(one.folder / "device.c.o"), str(one.folder / "device")
-    commands.append(["gcc", "-std=gnu99", "-O2", *one.macros, "-c", str(one.folder / "device.c"), "-o", c])
+    commands.append(["gcc", "-std=gnu99", "-O2", *defined, "-c", str(one.folder / "device.c"), "-o", c])
     commands.append(["nvcc", c, *objects, "-o", program, "-lm"])
     host = str(one.folder / "host")
-    commands.append([*GCC, *one.macros, f"{host}.c", "-o", host, "-lm"])
+    commands.append([*GCC, *defined, f"{host}.c", "-o", host, "-lm"])
     done = [subprocess.run(each, capture_output=True, text=True, check=False) for each in commands]
     return next((each.stderr.strip() for each in done if each.returncode), "")
 

@@ -97,7 +97,7 @@ def _ask(path: Path, text: str, action: ActionName, ordinal: int) -> Ask:
 
 # --- Programs ----------------------------------------------------------------------------
 
-_CLOCK = """#include <time.h>
+CLOCK = """#include <time.h>
 static double seconds_now(void)
 {
     struct timespec now;
@@ -109,14 +109,16 @@ static double seconds_now(void)
 
 def timed(text: str) -> str:
     """The program, which says on standard error how long its call of the kernel takes."""
+    around = r'\1double began = seconds_now();\n\1\2\n\1fprintf(stderr, "%.9f\\n", seconds_now() - began);'
+    return CLOCK + with_call(text, around)
+
+
+def with_call(text: str, around: str) -> str:
+    """The program with other code where it calls the kernel: in `around`, `\\1` is the indentation and `\\2`
+    the call."""
     call = re.compile(r"^( +)(kernel_\w+\(.*?\);)", re.MULTILINE | re.DOTALL)
     head, main, tail = text.partition("int main(")
-    instrumented = call.sub(
-        r'\1double began = seconds_now();\n\1\2\n\1fprintf(stderr, "%.9f\\n", seconds_now() - began);',
-        tail,
-        count=1,
-    )
-    return _CLOCK + head + main + instrumented
+    return head + main + call.sub(around, tail, count=1)
 
 
 _SIZES = ("MINI", "SMALL", "MEDIUM", "LARGE")

@@ -121,13 +121,9 @@ def _in_c(machine: Machine, file: Path, size: str, folder: Path) -> str:
         done = offloaded(str(file), text, settings, "kernel_", whole=size != "given")
     assert not done.declined, done.declined
     flags = [f"-D{each}" for each in chosen]
-    before = _built(machine, folder / "before", Offloaded(text, {}, ()), flags)
-    after = _built(machine, folder / "after", done, flags, *([_LITTLE] if cut else []))
-    expected, found = _printed(before), _printed(after)
-    assert found.returncode == 0, (found.returncode, found.stderr[-2000:])
-    assert_same(expected.stdout, found.stdout)
-    told = _TOLD.findall(found.stderr)
-    assert told and (not machine.device or set(told) == {"0"}), found.stderr
+    after, stderr = _compared(machine, folder, text, done, flags, *([_LITTLE] if cut else []))
+    told = _TOLD.findall(stderr)
+    assert told and (not machine.device or set(told) == {"0"}), stderr
     return " ".join(("same", *(_sanitized(machine, after) if size in ("odd", SLABS) else ())))
 
 
@@ -138,12 +134,20 @@ def _ordinary(machine: Machine, name: str, more: tuple[str, ...], folder: Path) 
     with _ISL:
         done = offloaded(str(file), text, Settings(offload_threshold=0), "f_")
     assert len(done.declined) == LEFT[name], done.declined
-    before = _built(machine, folder / "before", Offloaded(text, {}, ()), [])
-    after = _built(machine, folder / "after", done, [], *more)
+    after, stderr = _compared(machine, folder, text, done, [], *more)
+    return " ".join(("same", _on_device(machine, stderr, not more), *_sanitized(machine, after)))
+
+
+def _compared(
+    machine: Machine, folder: Path, text: str, done: Offloaded, flags: list[str], *more: str
+) -> tuple[Path, str]:
+    """The program with kernels, which prints what the one without them does, and what it says on stderr."""
+    before = _built(machine, folder / "before", Offloaded(text, {}, ()), flags)
+    after = _built(machine, folder / "after", done, flags, *more)
     expected, found = _printed(before), _printed(after)
     assert found.returncode == 0, (found.returncode, found.stderr[-2000:])
     assert_same(expected.stdout, found.stdout)
-    return " ".join(("same", _on_device(machine, found.stderr, not more), *_sanitized(machine, after)))
+    return after, found.stderr
 
 
 def nests(number: int) -> list[tuple[str, list[float]]]:

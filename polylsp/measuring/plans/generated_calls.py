@@ -1,5 +1,5 @@
-"""Text that calls a function on generated data: in C it stands after a version of the file, see
-`measuring/driver.c`."""
+"""Text that calls a function on generated data: in C, lines that stand after a version of the file
+(`measuring/driver.c`); in Python, an expression (`measuring/driver.py`)."""
 
 from __future__ import annotations
 

@@ -13,7 +13,6 @@ from math import prod
 
 import islpy as isl
 
-from polylsp.core.language import PYTHON
 from polylsp.core.settings import Settings
 from polylsp.emit.subject import Subject
 from polylsp.ir.effects import expressions, walk
@@ -54,7 +53,7 @@ def workloads(subject: Subject, rungs: Sequence[Rung], names: Sequence[str]) -> 
     for each in regions_of(with_members(with_rows(subject))):
         if not isinstance(each, Region):
             return ()
-        choice = chosen(each, Settings(), expands=subject.language != PYTHON.name)
+        choice = chosen(each, Settings())
         if not isinstance(choice, Choice):
             return ()
         regions.append(_Counting(each.scop, choice))
@@ -77,7 +76,7 @@ class _Counting:
     """The kernels of a region, evaluated at one size after another."""
 
     def __init__(self, scop: Scop, choice: Choice) -> None:
-        self._scop, self._leaves = scop, choice.leaves
+        self._scop = scop
         self._kernels = [_Parts(each, choice.leaves) for each in choice.kernels]
 
     def work(self, sizes: Mapping[str, int]) -> Iterator[DeviceWork]:
@@ -94,16 +93,15 @@ class _Counting:
             leaf.name: points[leaf.name] * max((times for times, _ in runs[leaf.name]), default=1.0)
             for leaf in one.leaves
         }
-        reads = self._traffic(one, launches, instances, sizes, "read")
-        writes = self._traffic(one, launches, instances, sizes, "write")
-        elements = [a.memory.element for a in one.accesses.values()]
+        traffic = self._traffic(one, launches, instances, sizes)
+        elements = [access.memory.element for _, access in one.accesses]
         return DeviceWork(
             launches,
             threads / launches if launches else 0.0,
             sum(points[name] * times * each for name, found in runs.items() for times, each in found),
             max((each.bits for each in elements if isinstance(each, Floating)), default=64),
-            reads.least + writes.least,
-            reads.most + writes.most,
+            traffic.least,
+            traffic.most,
         )
 
     def _run(self, leaf: Leaf, number: int, sizes: Mapping[str, int]) -> tuple[float, int]:
@@ -125,30 +123,24 @@ class _Counting:
         return prod(max(0, high - low + 1) for low, high in ends) * _fullness(points, self._scop, sizes)
 
     def _traffic(
-        self,
-        one: _Parts,
-        launches: float,
-        instances: Mapping[str, float],
-        sizes: Mapping[str, int],
-        kind: str,
+        self, one: _Parts, launches: float, instances: Mapping[str, float], sizes: Mapping[str, int]
     ) -> _Traffic:
-        """Neighbours of an element come with it: of a memory that a leaf uses several times, that counts
-        which moves most."""
-        least: dict[str, float] = {}
-        most: dict[tuple[str, str], float] = {}
+        """Neighbours of an element come with it: of a memory that a leaf reads several times, or writes, that
+        counts which moves most."""
+        least: dict[tuple[str, str], float] = {}
+        most: dict[tuple[str, tuple[str, str]], float] = {}
         middle = one.middle(box(one.launches, self._scop, sizes))
-        for (leaf, _), access in one.accesses.items():
-            if access.kind != kind:
-                continue
+        for leaf, access in one.accesses:
             touched = of_leaf(leaf, access.relation).intersect_domain(middle[leaf.name]).range()
             ends, size = box(touched, self._scop, sizes), _size(access)
             name, spread = access.memory.name, _spread(access, ends, self._scop, sizes)
             in_box = prod(max(0, high - low + 1) for low, high in ends) if ends is not None else 1
             # A box around a diagonal has more elements than there are accesses.
             used = min(launches * in_box, instances[leaf.name])
-            least[name] = max(least.get(name, 0), used * size * spread)
+            moves = (access.kind, name)
+            least[moves] = max(least.get(moves, 0), used * size * spread)
             moved = max(used, instances[leaf.name] / _TILE) * size * spread
-            most[leaf.name, name] = max(most.get((leaf.name, name), 0), moved)
+            most[leaf.name, moves] = max(most.get((leaf.name, moves), 0), moved)
         return _Traffic(sum(least.values()), sum(most.values()))
 
 
@@ -163,23 +155,15 @@ class _Parts:
         self.lanes = _LANES if kernel.parallel == 1 and are_sums(kernel, found) else 1
         self._outer = kernel.outer.intersect_domain(kernel.domain)
         order = self._outer.flat_range_product(kernel.schedule)
-        counters = range(kernel.counters)
-        self.launches = self._places(order, list(counters))
-        self.threads = self._places(order, list(range(kernel.counters + kernel.parallel)))
-        self.accesses = {
-            (leaf, number): access
-            for number, (leaf, access) in enumerate(found.shared)
+        self.launches = _places(order, kernel.counters)
+        self.threads = _places(order, kernel.counters + kernel.parallel)
+        self.accesses = [
+            (leaf, access)
+            for leaf, access in found.shared
             if leaf.name in self.own
             and access.memory.dimensions
             and access.memory.variable.name not in found.private
-        }
-
-    def _places(self, order: isl.UnionMap, kept: list[int]) -> isl.Set:
-        parts = [each.range().apply(onto(kept, each.dim(_OUT))) for each in maps_of(order)]
-        first, *rest = parts
-        for each in rest:
-            first = first.union(each)
-        return first
+        ]
 
     def middle(self, ends: list[tuple[int, int]] | None) -> dict[str, isl.Set]:
         """The instances of each leaf in a launch half-way."""
@@ -192,6 +176,14 @@ class _Parts:
                 each = each.fix_val(_OUT, k, isl.Val(value))
             found[each.get_tuple_name(isl.dim_type.in_) or ""] = each.domain()
         return found
+
+
+def _places(order: isl.UnionMap, count: int) -> isl.Set:
+    """The values of the first dimensions of an order, so many of them."""
+    first, *rest = [each.range().apply(onto(range(count), each.dim(_OUT))) for each in maps_of(order)]
+    for each in rest:
+        first = first.union(each)
+    return first
 
 
 @dataclass(frozen=True, slots=True)

@@ -244,7 +244,7 @@ def _section(
     # A private copy of no elements is none that compilers know.
     part = section(subject, scop, accesses, region, may_be_empty=False) if one else None
     if part is not None and not part.assumed:
-        return _not_empty(subject, scop, region, (name, variable), part)
+        return _not_empty(subject, scop, region, name, variable, part)
     text = part.text if part is not None and not part.inner and _is_few(part.count) else ""
     text = text or (_histogram(subject, root, variable) if one and part is None else "")
     if text:
@@ -296,18 +296,17 @@ def _is_signed(of_type: Type) -> bool:
 
 
 def _not_empty(
-    subject: Subject, scop: Scop, region: Stretch, named: tuple[str, Variable], part: Section
+    subject: Subject, scop: Scop, region: Stretch, name: str, variable: Variable, part: Section
 ) -> _Item:
-    """A section of a variable (its name in the verdict, and itself) as a reduction takes it: with an element,
-    even if its loop does not run (OpenMP 5.2, 5.5.5). Where it has none, it gets one that the array is
-    declared to have; failing that, that it has one is an assumption."""
+    """A section of a variable as a reduction takes it: with an element, even if its loop does not run (OpenMP
+    5.2, 5.5.5). Where it has none, it gets one that the array is declared to have; failing that, that it has
+    one is an assumption about the variable, by its `name` in the verdict."""
     if part.count.isdigit():
         return _Item(part.text)
     where = entered(subject, scop, region)
     empty = where.subtract(part.rows.params()) if part.rows is not None else where
     if part.rows is not None and empty.is_empty():
         return _Item(part.text)
-    name, variable = named
     declared = declared_rows(variable.type, names_before(subject, scop, region))
     if declared is None or part.start is None:
         sentence = f"`{part.count}` is greater than 0"

@@ -12,7 +12,6 @@ from math import prod
 
 import islpy as isl
 
-from polylsp.core.language import PYTHON
 from polylsp.core.settings import Settings
 from polylsp.ir.effects import walk
 from polylsp.ir.program import Expr, If, Loop, Place, Read, Site, subexpressions, within
@@ -181,12 +180,11 @@ class Launched:
 
 def launched(region: Region, settings: Settings, taken: frozenset[str] = frozenset()) -> Launched | Declined:
     """The kernels of a region; the function that launches them has none of the names that are `taken`."""
-    expands = region.subject.language != PYTHON.name
-    choice = chosen(region, settings, expands)
+    choice = chosen(region, settings)
     made = _launched(region, choice, settings, taken)
     if isinstance(made, Declined) and isinstance(choice, Choice) and choice.leaves.has_own_scalars:
         # What cannot be written with elements of scalars may be without.
-        return _launched(region, chosen(region, settings, expands, False), settings, taken)
+        return _launched(region, chosen(region, settings, privatises=False), settings, taken)
     return made
 
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby
 
 import islpy as isl
 
+from polylsp.core.language import PYTHON
 from polylsp.core.settings import Settings
 from polylsp.ir.effects import walk
 from polylsp.ir.program import Assign, Floating, Loop, Site, Statement
@@ -98,7 +100,7 @@ class Choice:
     kernels: tuple[Kernel, ...]
     pairs: isl.UnionMap
 
-    @property
+    @cached_property
     def steps(self) -> tuple[int, int, int, int]:
         """Cost in steps: the largest number of loops around sequential code (those of one thread alone count
         once more); the number of kernels in which sums are mixed with other loops; the number of loops on the
@@ -108,11 +110,10 @@ class Choice:
         return longest, mixed, max(each.counters for each in self.kernels), len(self.kernels)
 
 
-def chosen(
-    region: Region, settings: Settings, expands: bool = False, privatises: bool = True
-) -> Choice | Declined:
-    """The kernels of a region: those with which the longest chain of steps is shortest. `expands`: arrays may
-    have further dimensions on the device; `privatises`: scalars may be elements that threads keep."""
+def chosen(region: Region, settings: Settings, privatises: bool = True) -> Choice | Declined:
+    """The kernels of a region: those with which the longest chain of steps is shortest. `privatises`: scalars
+    may be elements that threads keep. In C, arrays may have further dimensions on the device."""
+    expands = region.subject.language != PYTHON.name
     every = leaves_of(region)
     if isinstance(every, Declined):
         return every

@@ -99,7 +99,7 @@ def sum_of(kernel: Kernel, found: Leaves) -> Sum | None:
     if kernel.parallel or len(orders) != 1:
         return None
     (order,) = orders
-    leaf = next(each for each in found.leaves if each.name == order.get_tuple_name(isl.dim_type.in_))
+    leaf = _leaf_of(order, found)
     loops = tuple(k for k in range(order.dim(isl.dim_type.out)) if varies(order, k))
     own = updates(leaf, found)
     if not loops or not own:
@@ -130,11 +130,15 @@ def _loops_as_sums(kernel: Kernel, found: Leaves) -> Iterator[bool]:
     for order in maps_of(kernel.schedule.intersect_domain(kernel.domain)):
         length, threads = order.dim(isl.dim_type.out), range(kernel.parallel)
         if any(varies(order, k) for k in range(kernel.parallel, length)):
-            leaf = next(each for each in found.leaves if each.name == order.get_tuple_name(isl.dim_type.in_))
+            leaf = _leaf_of(order, found)
             place = kernel.outer.flat_range_product(order.apply_range(onto(threads, length)).to_union_map())
             writes = [access for one, access in found.shared if one is leaf and access.kind == "write"]
             adds = bool(writes) and all(each.update is not None for each in writes)
             yield adds and all(_element(place.reverse(), leaf, [w]).is_single_valued() for w in writes)
+
+
+def _leaf_of(order: isl.Map, found: Leaves) -> Leaf:
+    return next(each for each in found.leaves if each.name == order.get_tuple_name(isl.dim_type.in_))
 
 
 def updates(leaf: Leaf, found: Leaves) -> tuple[Access, ...]:
