@@ -34,6 +34,10 @@ class LimitReachedError(Exception):
     """A limit inside a budget was reached."""
 
 
+_INTERRUPTED = (isl.Error, TypeError, AttributeError)
+"""The errors in which a call of isl without operations left ends: islpy gives `None` for a text, and so for a
+number, that isl could not make."""
+
 _OF_FILE = 384
 """The pieces' worth of operations that all pieces of a file may take together, for each of three stages: the
 models, the verdicts, and what comes after these."""
@@ -91,15 +95,17 @@ class Budget:
         limit = min(own, began + max(1, self.left // weight), around or own)
         context.set_max_operations(limit)
         try:
-            return work()
+            return _complete(work)
         except LimitReachedError:
             parsed_map.cache_clear()
             return Exhausted()
-        except isl.Error:
+        except _INTERRUPTED as error:
             parsed_map.cache_clear()
             # The text of the error depends on the call that isl was in.
             if _reached(limit):
                 return Exhausted("piece" if limit == own else "all")
+            if not isinstance(error, isl.Error):
+                raise
             # Some operations of isl fail on some sets: this piece is lost, and the others go on.
             _log.exception("internal error of isl, please report it")
             return Exhausted("error")
@@ -135,11 +141,11 @@ def budgeted(operations: int, work: Callable[[], T]) -> T | Exhausted:
     context.reset_operations()
     context.set_max_operations(operations)
     try:
-        return work()
+        return _complete(work)
     except LimitReachedError:
         parsed_map.cache_clear()
         return Exhausted()
-    except isl.Error:
+    except _INTERRUPTED:
         parsed_map.cache_clear()
         if _reached(operations):
             return Exhausted()
@@ -186,13 +192,21 @@ def costly(times: float, work: Callable[[], T]) -> T:
     limit = began + max(1, int((around - began) / times))
     context.set_max_operations(limit)
     try:
-        return work()
-    except isl.Error:
+        return _complete(work)
+    except _INTERRUPTED:
         if _reached(limit):
             raise LimitReachedError from None
         raise
     finally:
         context.set_max_operations(around)
+
+
+def _complete(work: Callable[[], T]) -> T:
+    """The result of `work`; raises isl.Error where no operation is left after it: a text that it made may be
+    `None` then."""
+    result = work()
+    isl.Val(1)
+    return result
 
 
 def _operations(limit: int) -> int:

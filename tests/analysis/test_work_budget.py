@@ -35,6 +35,29 @@ def test_a_piece_that_takes_more_is_given_up() -> None:
     assert budget.run(lambda: work(900)) == "done"
 
 
+@pytest.mark.parametrize("limit", range(1, 90))
+def test_a_limit_may_end_any_call_of_isl(limit: int) -> None:
+    """islpy raises nothing where isl cannot make a text, or a number of one."""
+
+    def texts() -> list[str]:
+        return [f"{isl.Val(k).to_python()} {isl.Val(k).to_str()}" for k in range(9)]
+
+    whole = [f"{k} {k}" for k in range(9)]
+    assert budgeted(limit, texts) in (whole, Exhausted())
+    assert Budget(limit).run(texts) in (whole, Exhausted("piece"))
+    assert budgeted(1000, lambda: Budget(500).run(lambda: costly(500 // limit, texts))) in (whole, Exhausted())
+
+
+def test_an_error_that_is_not_of_isl_passes() -> None:
+    def fails() -> str:
+        raise TypeError
+
+    with pytest.raises(TypeError):
+        Budget(1000).run(fails)
+    with pytest.raises(TypeError):
+        budgeted(1000, fails)
+
+
 def test_an_error_of_isl_costs_a_piece() -> None:
     budget = Budget(1000)
     with quiet():
