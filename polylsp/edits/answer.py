@@ -44,10 +44,8 @@ from polylsp.transforms.composing import limited
 
 
 def _edit_of(action: ActionName) -> Edit:
-    """Directives or CUDA kernels of a loop."""
+    """Directives of a loop."""
     match action:
-        case "cuda":
-            from polylsp.targets.gpu.cuda import edit
         case "openacc":
             from polylsp.targets.directives.openacc import edit
         case "openmp-target":
@@ -55,6 +53,13 @@ def _edit_of(action: ActionName) -> Edit:
         case _:
             from polylsp.targets.directives.openmp import edit
     return edit
+
+
+def _kernels(again: Again) -> Edit:
+    """CUDA kernels of a loop, or of a function."""
+    from polylsp.targets.gpu import cuda
+
+    return lambda subject, ordinal, settings: cuda.edit(subject, ordinal, settings, again)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -91,7 +96,7 @@ def _in_c(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answe
                 edit = _prepared(edit, again)
             return rewritten_first(subject, ask.ordinal, settings, _counting(edit, again), again)
         case "cuda":
-            edit = _counting(_measuring(_edit_of(ask.action), again), again)
+            edit = _counting(_measuring(_kernels(again), again), again)
             return counters_first(subject, ask.ordinal, settings, edit, again)
         case "restructure":
             from polylsp.transforms.restructure import restructured
@@ -127,7 +132,8 @@ def _of_function(subject: Subject, ask: Ask, settings: Settings, again: Again) -
     """The edit of an action on all loops of a function."""
     if subject.language == PYTHON.name:
         return _in_python(subject, ask, settings, again)
-    together = _edit_of(ask.action)(subject, 0, settings)
+    edit = _kernels(again) if ask.action == "cuda" else _edit_of(ask.action)
+    together = edit(subject, 0, settings)
     if ask.action == "cuda" and isinstance(together, Declined) and together.unsized:
         return _one_by_one(subject, ask, settings, again, together)
     return together

@@ -30,12 +30,14 @@ PYTHON_CHOICE: Choice = (" and ", "({then} if {condition} else {otherwise})")
 @dataclass(frozen=True)
 class Names:
     """Spelling of values in C, or in Python, at some place: parameters, by isl name, and numbers that are
-    macros; `literals` are numbers written as plain subscripts, and come from no macro."""
+    macros; `literals` are numbers written as plain subscripts, and come from no macro. `wide` are the texts
+    of parameters with 64 bits, if sums of the others are to be computed with as many as well."""
 
     parameters: Mapping[str, str]
     constants: Mapping[int, str] = field(default_factory=dict[int, str])
     literals: frozenset[int] = frozenset()
     choice: Choice = C_CHOICE
+    wide: frozenset[str] | None = None
 
     @property
     def sizes(self) -> list[str]:
@@ -115,7 +117,7 @@ def spelled(value: isl.Aff, names: Names) -> str | None:
         return names.number(rest)
     if rest:
         terms.append((rest, ""))
-    return sum_of(terms)
+    return sum_of(terms, names.wide)
 
 
 def quotient(value: isl.Aff, names: Names, where: isl.Set) -> str | None:
@@ -171,11 +173,18 @@ def _single(found: isl.PwAff, values: isl.Set) -> isl.Aff | None:
     return pieces[0][1] if len(pieces) == 1 else None
 
 
-def sum_of(terms: Iterable[tuple[int, str]]) -> str:
-    """A sum of coefficients and names (the constant without a name), the positive ones first."""
+def sum_of(terms: Iterable[tuple[int, str]], wide: frozenset[str] | None = None) -> str:
+    """A sum of coefficients and names (the constant without a name), the positive ones first; computed with
+    64 bits in C if `wide`, the names that have them, are given."""
     text = ""
-    for factor, name in sorted(terms, key=lambda term: term[0] < 0 or not term[1]):
+    ordered = sorted(terms, key=lambda term: term[0] < 0 or not term[1])
+    several = sum(bool(name) for _, name in ordered) > 1
+    for factor, name in ordered:
         size = abs(factor)
+        # Of the first two operands, C converts the one of fewer bits; what follows has the type of both.
+        if wide is not None and name and wide.isdisjoint(name.split(" * ")[: 1 if size > 1 else 2]):
+            is_first = several and not text
+            name = f"(long long){name}" if is_first or size > 1 or " * " in name else name
         term = str(size) if not name else name if size == 1 else f"{size} * {name}"
         if not text:
             text = f"-{term}" if factor < 0 else term

@@ -29,7 +29,7 @@ from polylsp.emit.affine_bounds import (
 )
 from polylsp.emit.c_pragmas import Stretch
 from polylsp.emit.source_names import declared_sizes, names_at, written
-from polylsp.emit.subject import Subject
+from polylsp.emit.subject import Subject, is_wide
 from polylsp.ir.program import Array, Binary, Cast, Constant, Expr, Integer, Place, Pointer, Read, Site, Type
 from polylsp.poly.scop import Access, Memory, Scop
 
@@ -188,7 +188,11 @@ def section(
     `may_be_empty`: where the region uses nothing, there may be nothing in it."""
     memory = accesses[0].memory
     elements = touched(scop, accesses, region)
-    names = names or names_before(subject, scop, region)
+    if names is None:
+        names = names_before(subject, scop, region)
+        if subject.language != PYTHON.name and memory.via & subject.counted_wide:
+            wide = frozenset(v.source_name for v in subject.variables if is_wide(v.type))
+            names = replace(names, wide=wide)
     if memory.strides:
         found = _linear(memory, elements, names)
         return found or _whole(subject, memory, names, region, None)
@@ -455,4 +459,4 @@ def written_sum(value: Poly, names: Names) -> str | None:
             return None
         terms.append((factor, " * ".join(word for word in words if word is not None)))
     number = value.as_constant
-    return sum_of(terms) if number is None else names.number(number)
+    return sum_of(terms, names.wide) if number is None else names.number(number)

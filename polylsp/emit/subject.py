@@ -16,9 +16,9 @@ from polylsp.analysis.scop.thread_storage import (
 )
 from polylsp.core.text import Span
 from polylsp.frontends.c.macros import Macro
-from polylsp.ir.effects import Effects, effects, loops_in, walk
+from polylsp.ir.effects import Effects, effects, loops_in, places_in, walk
 from polylsp.ir.liveness import Live, live_after_loops
-from polylsp.ir.program import NOWHERE, Assign, Declare, Function, Loop, Site, Variable
+from polylsp.ir.program import NOWHERE, Assign, Declare, Function, Index, Integer, Loop, Site, Type, Variable
 from polylsp.model.facts import FunctionFacts, LoopFacts, NestFacts
 
 _LIBRARY_VARIABLE = re.compile(r"\b(?:errno|perror|signgam)\b")
@@ -29,6 +29,11 @@ def naming_library_variables(text: str) -> tuple[int, ...]:
     """The places in a text that name `errno` or `signgam`, or the function that prints the former: each edit
     of a large file asks for them."""
     return tuple(found.start() for found in _LIBRARY_VARIABLE.finditer(text))
+
+
+def is_wide(of_type: Type) -> bool:
+    """True if integers of a type have more bits than an `int`."""
+    return isinstance(of_type, Integer) and of_type.bits > 32
 
 
 @dataclass(frozen=True)
@@ -130,6 +135,16 @@ class Subject:
         """Every variable that the function declares or names."""
         declared = {s.variable for s in walk(self.function.body) if isinstance(s, Declare)}
         return self.effects.variables | declared | set(self.function.parameters)
+
+    @cached_property
+    def counted_wide(self) -> frozenset[str]:
+        """Names of the variables of which some subscript is computed with 64 bits."""
+        places = places_in(self.function.body)
+        return frozenset(
+            place.variable.name
+            for place in places
+            if any(isinstance(step, Index) and is_wide(step.subscript.type) for step in place.steps)
+        )
 
     def state_of_thread(self, ordinal: int) -> str:
         """Reason why a loop cannot run on threads or a device because of `errno`, `signgam`, or the

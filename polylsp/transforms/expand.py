@@ -7,8 +7,8 @@ body that share it can be split (Padua and Wolfe, CACM 1986).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
@@ -26,7 +26,7 @@ from polylsp.emit.c_syntax import (
     reads,
     removed,
 )
-from polylsp.emit.subject import Subject
+from polylsp.emit.subject import Again, Subject
 from polylsp.ir.effects import effects, loops_in, nodes, walk
 from polylsp.ir.liveness import exposed, live_after_loops
 from polylsp.ir.program import (
@@ -44,7 +44,7 @@ from polylsp.ir.program import (
     subexpressions,
     subscripts,
 )
-from polylsp.model.action import Answer, Declined, Edited, Replacement
+from polylsp.model.action import Answer, Declined, Edited, Replacement, applied
 from polylsp.schedule.chain import Chain, fresh_name, is_directed, is_homonym, opened, unstable
 from polylsp.schedule.loop_headers import Iterations, bounds_of, iterations, spelled
 from polylsp.schedule.statement_leaves import Leaves, counter, leaves_of
@@ -264,6 +264,27 @@ def accumulated_in_place(subject: Subject, ordinal: int) -> Answer:
         return _NOTHING
     edits = _edits_in_place(subject, text, chosen)
     return Edited(tuple(sorted(edits, key=lambda each: each.span)), found.assumptions) if edits else _NOTHING
+
+
+def with_sums_in_place(subject: Subject, ordinals: Sequence[int], again: Again) -> Subject | None:
+    """The function with all sums in place that some loops can hold so; `None` if there are none, or the text
+    with them is not understood. Every line keeps its number."""
+    found: Subject | None = None
+    for ordinal in ordinals:
+        while isinstance(one := accumulated_in_place(found or subject, ordinal), Edited):
+            text = (found or subject).text
+            kept = [
+                replace(each, text=each.text + "\n" * (_lines(text, each.span) - each.text.count("\n")))
+                for each in one.replacements
+            ]
+            found = again(applied(text, kept))
+            if found is None:
+                return None
+    return found
+
+
+def _lines(text: str, span: Span) -> int:
+    return text.count("\n", span.start, span.end)
 
 
 # --- What there is -----------------------------------------------------------------------

@@ -22,19 +22,20 @@ from rich.console import Console
 from rich.table import Table
 
 from polylsp.core.settings import Settings
+from polylsp.emit.subject import Again
 from polylsp.engine.queries import analyse, subject_of
 from polylsp.ir.effects import expressions, walk
 from polylsp.ir.program import Binary, Floating, Integer, Site, Statement, subexpressions
+from polylsp.model.action import Declined
 from polylsp.model.kernel_report import Compiled, Resources, occupancy
 from polylsp.server.kernel_compiler import compiler_word
 from polylsp.targets.gpu.alternatives import of_leaf
 from polylsp.targets.gpu.coalescing import Reference, Sides, sectors
-from polylsp.targets.gpu.cuda import Made, made
+from polylsp.targets.gpu.cuda import Made, all_made, edit
 from polylsp.targets.gpu.kernels import Written
 from polylsp.targets.gpu.launched import device_code, side_of
 from polylsp.targets.gpu.leaves import Leaf
 from polylsp.targets.gpu.mapping import Kernel, maps_of, sets_of
-from polylsp.targets.gpu.region import Region, regions_of
 
 SAMPLES = Path(__file__).parents[2] / "samples/polybench/c"
 STEPS = 4
@@ -196,11 +197,15 @@ def rows(file: Path, size: int) -> Iterator[tuple[str, ...]]:
         subject = (
             subject_of(str(file), text, settings, name, placed.start) if name.startswith("kernel_") else None
         )
-        for region in regions_of(subject) if subject is not None else ():
-            one = made(region, settings) if isinstance(region, Region) else region
-            if not isinstance(one, Made):
-                yield (f"{file.stem}: {one.reason}", *[""] * 7)
-                continue
+        found = (
+            all_made(subject, settings, again(file, settings, name, placed.start)) if subject else ([], [])
+        )
+        if isinstance(found, Declined):
+            yield (f"{file.stem}: {found.reason}", *[""] * 7)
+            continue
+        for reason in found[1]:
+            yield (f"{file.stem}: {reason}", *[""] * 7)
+        for one in found[0]:
             said = compiler_word(device_code(one.launched), (ARCHITECTURE,))
             assert isinstance(said, Compiled), said
             taken = {each.kernel: each for each in said.resources}
@@ -225,6 +230,11 @@ def _row(
     )
 
 
+def again(file: Path, settings: Settings, name: str, start: int) -> Again:
+    """Reads other texts of a sample."""
+    return lambda text: subject_of(str(file), text, settings, name, start, rewritten=True)
+
+
 def generating(file: Path) -> float:
     """The seconds that it takes to generate the code for a sample, with all settings as they are."""
     text, settings = file.read_text(encoding="utf-8"), Settings(offload_threshold=0)
@@ -234,10 +244,10 @@ def generating(file: Path) -> float:
         if each.answer.facts.name.startswith("kernel_")
     )
     began = time.perf_counter()
-    subject = subject_of(str(file), text, settings, placed.answer.facts.name, placed.start)
-    for region in regions_of(subject) if subject is not None else ():
-        if isinstance(region, Region):
-            made(region, settings)
+    name = placed.answer.facts.name
+    subject = subject_of(str(file), text, settings, name, placed.start)
+    if subject is not None:
+        edit(subject, 0, settings, again(file, settings, name, placed.start))
     return time.perf_counter() - began
 
 

@@ -304,8 +304,14 @@ NESTS = {
     ),
     "sums with a value of each": Nest(
         "for (int i = 1; i < n; i++) { double s = 0; for (int j = 0; j < i; j++) s += c[i][j] * x[j];"
-        " x[i] = (y[i] - s) * 0.01; }",
+        " if (i > 5) x[i] = (y[i] - s) * 0.01; else x[i] = s; }",
         ("s[i] += c[i * n + j] * x[j];", "device_s"),
+    ),
+    "sums in the elements that they end in": Nest(
+        "for (int i = 1; i < n; i++) { double s = 0; for (int j = 0; j < i; j++) s += c[i][j] * x[j];"
+        " x[i] = (y[i] - s) * 0.01; }",
+        ("x[i] += c[i * n + j] * x[j];", "x[i] = (y[i] - x[i]) * 0.01;"),
+        ("device_s",),
     ),
     "sums and more in one loop": Nest(
         "for (int i = 0; i < n; i++) { x[i] *= 3; y[0] += x[i]; }", ("own_y += x[i];", "x[i] *= 3;")

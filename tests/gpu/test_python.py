@@ -143,6 +143,27 @@ def test_arguments_that_kernels_were_not_made_for_are_left_to_the_loops(
     assert len(assert_left_to_the_loops(played, tmp_path, STENCIL, done.text, CALLS).compiled) == 1
 
 
+def test_a_device_that_fails_is_told(played: Played, tmp_path: Path) -> None:
+    done = on_gpu("smooth.py", STENCIL, SETTINGS, "smooth")
+    told = """
+import warnings
+
+a, b = np.arange(50.0) % 7, np.arange(50.0) % 5
+with warnings.catch_warnings(record=True) as said:
+    print(f"{float(smooth(50, a, b)):.9} {b.sum():.9}")
+print(*(f"{each.category.__name__}: {each.message}" for each in said))
+"""
+    files = written(tmp_path, [("before", STENCIL + told), ("after", done.text + told)])
+    (before,), (fine,), (failed,) = (
+        played.run(files[0]),
+        played.run(files[1]),
+        played.run(files[1], failing=1),
+    )
+    assert fine.printed == before.printed
+    assert failed.printed.splitlines()[0] == before.printed.splitlines()[0]
+    assert "RuntimeWarning: `smooth` runs its loops on the CPU: " in failed.printed
+
+
 def assert_left_to_the_loops(
     played: Played, folder: Path, text: str, edited: str, calls: Mapping[str, tuple[str, bool]]
 ) -> Ran:

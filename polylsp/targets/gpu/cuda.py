@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol, TypeVar
 
 from polylsp.core.settings import Settings
 from polylsp.core.text import newline
-from polylsp.emit.subject import Subject
+from polylsp.emit.subject import Again, Subject
 from polylsp.ir.effects import loops_in
 from polylsp.ir.program import Variable
 from polylsp.model.action import Answer, Created, Declined, Edited, Replacement
@@ -26,6 +27,7 @@ from polylsp.targets.gpu.launched import Launched, device_code, device_lines, la
 from polylsp.targets.gpu.members import said, with_members
 from polylsp.targets.gpu.preparation import with_rows
 from polylsp.targets.gpu.region import Region, loops_at, region_of, regions_of
+from polylsp.transforms.expand import with_sums_in_place
 
 # --------------------------------------------------------------------------------------------------
 # The file in which kernels and their host function stand.
@@ -159,29 +161,55 @@ class Made:
     replacements: tuple[Replacement, ...]
 
 
-def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
+def edit(subject: Subject, ordinal: int, settings: Settings, again: Again) -> Answer:
     """Kernels for the nest around a loop; for all nests of the function (0), where those that follow one
     another share the memory on the device."""
-    subject = with_members(with_rows(subject))
-    answer = _edit(subject, ordinal, settings)
-    return said(subject, answer) if subject.members else answer
-
-
-def _edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
+    seen = with_members(with_rows(subject))
     if ordinal == 0:
-        every = made_of(subject, lambda region, taken: made(region, settings, taken))
-        return every if isinstance(every, Declined) else _edited(subject, *every)
-    region = region_of(subject, ordinal)
-    one = made(region, settings) if isinstance(region, Region) else region
-    return _edited(subject, [one]) if isinstance(one, Made) else one
+        every = all_made(subject, settings, again)
+        answer = every if isinstance(every, Declined) else _edited(seen, *every)
+    else:
+        region = region_of(seen, ordinal)
+        in_place = partial(_in_place, subject, again)
+        one = made(region, settings, in_place=in_place) if isinstance(region, Region) else region
+        answer = _edited(seen, [one]) if isinstance(one, Made) else one
+    return said(seen, answer) if seen.members else answer
 
 
-def made(region: Region, settings: Settings, taken: frozenset[str] = frozenset()) -> Made | Declined:
-    """A region on the device; its host function has none of the names that are `taken`."""
+def all_made(subject: Subject, settings: Settings, again: Again) -> tuple[list[Made], list[str]] | Declined:
+    """All regions of a function on the device, and the reasons for those that cannot be there."""
+    in_place = partial(_in_place, subject, again)
+    return made_of(
+        with_members(with_rows(subject)),
+        lambda region, taken: made(region, settings, taken, in_place),
+    )
+
+
+def _in_place(subject: Subject, again: Again, region: Region) -> Region | None:
+    """A region of a function with its sums in the elements that they end in; `None` if it has none."""
+    outermost = [each.ordinal for each in loops_at(region.statements)]
+    inside = [each.ordinal for each in loops_in(*region.statements)]
+    found = with_sums_in_place(subject, inside, again) if len(inside) > len(outermost) else None
+    if found is None:
+        return None
+    seen = with_members(with_rows(found))
+    every = regions_of(seen) if len(outermost) > 1 else [region_of(seen, outermost[0])]
+    same = (one for one in every if isinstance(one, Region))
+    return next((one for one in same if [s.ordinal for s in loops_at(one.statements)] == outermost), None)
+
+
+def made(
+    region: Region,
+    settings: Settings,
+    taken: frozenset[str] = frozenset(),
+    in_place: Callable[[Region], Region | None] = lambda _: None,
+) -> Made | Declined:
+    """A region on the device; its host function has none of the names that are `taken`. The kernels are those
+    of the same region with its sums `in_place`, where they take fewer steps."""
     reason = _already(region)
     if reason:
         return Declined(reason)
-    found = launched(region, settings, taken)
+    found = launched(region, settings, taken, lambda: in_place(region))
     if isinstance(found, Declined):
         return found
     try:

@@ -6,7 +6,7 @@ compiler.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -18,6 +18,7 @@ from polylsp.ir.program import Expr, If, Loop, Place, Read, Site, subexpressions
 from polylsp.ir.verdict import Assumption
 from polylsp.model.action import Declined
 from polylsp.model.kernel_report import DeviceCode
+from polylsp.poly.budget import budgeted
 from polylsp.targets.gpu.buffers import Memories, memories_of
 from polylsp.targets.gpu.coalescing import Reference, references
 from polylsp.targets.gpu.cuda_expressions import Unwritable
@@ -178,9 +179,22 @@ class Launched:
             yield self.uncut
 
 
-def launched(region: Region, settings: Settings, taken: frozenset[str] = frozenset()) -> Launched | Declined:
-    """The kernels of a region; the function that launches them has none of the names that are `taken`."""
+def launched(
+    region: Region,
+    settings: Settings,
+    taken: frozenset[str] = frozenset(),
+    other: Callable[[], Region | None] = lambda: None,
+) -> Launched | Declined:
+    """The kernels of a region, or of an `other` one that computes the same in fewer steps; the function that
+    launches them has none of the names that are `taken`."""
     choice = chosen(region, settings)
+    if isinstance(choice, Choice) and choice.is_improvable:
+        second = other()
+        better = budgeted(settings.max_operations, lambda: chosen(second, settings)) if second else None
+        if second is not None and isinstance(better, Choice) and better.cost < choice.cost:
+            made = _launched(second, better, settings, taken)
+            if isinstance(made, Launched):
+                return made
     made = _launched(region, choice, settings, taken)
     if isinstance(made, Declined) and isinstance(choice, Choice) and choice.leaves.has_own_scalars:
         # What cannot be written with elements of scalars may be without.

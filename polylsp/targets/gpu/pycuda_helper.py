@@ -335,17 +335,19 @@ def _told(host: Host) -> str:
     return f"give back {names} if that was done" if names else "tell whether that was done"
 
 
-def _imports(host: Host) -> Iterator[str]:
-    def renamed(name: str) -> str:
-        own = host.own(name)
-        return name if own == name else f"{name} as {own}"
+def _renamed(host: Host, name: str) -> str:
+    """What is imported, by a name that no variable has."""
+    own = host.own(name)
+    return name if own == name else f"{name} as {own}"
 
+
+def _imports(host: Host) -> Iterator[str]:
     numpy = host.own("np")
     yield "try:"
     yield f"{_INDENT}import numpy as {numpy}"
-    yield f"{_INDENT}from pycuda import {renamed('driver')}"
-    yield f"{_INDENT}from pycuda.gpuarray import {renamed('GPUArray')}"
-    yield f"{_INDENT}from pycuda.tools import {renamed('context_dependent_memoize')}"
+    yield f"{_INDENT}from pycuda import {_renamed(host, 'driver')}"
+    yield f"{_INDENT}from pycuda.gpuarray import {_renamed(host, 'GPUArray')}"
+    yield f"{_INDENT}from pycuda.tools import {_renamed(host, 'context_dependent_memoize')}"
     yield "except ImportError:"
     yield f"{_INDENT}return False"
 
@@ -361,6 +363,7 @@ def _run(host: Host) -> list[str]:
         f"for {array}, {first}, {rows} in {back}:",
         f"{_INDENT}{array}[{first} : {first} + len({rows})] = {rows}",
     ]
+    error, function = host.own("error"), host.launched.region.subject.function.name
     kept = [
         f"{_INDENT}if {started} and {held}:",
         f"{_INDENT * 2}# What was on the device may have changed: the loops must not run on it.",
@@ -370,8 +373,13 @@ def _run(host: Host) -> list[str]:
         f"{started} = False",
         "try:",
         *(f"{_INDENT}{line}" if line else "" for line in inner),
-        f"except (ImportError, OSError, RuntimeError, {driver}.Error):",
+        f"except (ImportError, OSError, RuntimeError, {driver}.Error) as {error}:",
         *(kept if written else []),
+        f"{_INDENT}import {_renamed(host, 'warnings')}",
+        "",
+        f"{_INDENT}{host.own('warnings')}.warn(",
+        f'{_INDENT * 2}f"`{function}` runs its loops on the CPU: {{{error}}}", RuntimeWarning, stacklevel=2',
+        f"{_INDENT})",
         f"{_INDENT}return False",
         *(stored if any(b.goes_out for b in host.arrays) else []),
         f"return {_told_back(host)}",

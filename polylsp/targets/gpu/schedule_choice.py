@@ -109,6 +109,17 @@ class Choice:
         mixed = sum(mixes_a_sum(each, self.leaves) for each in self.kernels)
         return longest, mixed, max(each.counters for each in self.kernels), len(self.kernels)
 
+    @property
+    def is_improvable(self) -> bool:
+        """True if a loop on the host is around others, or needs further arrays."""
+        return self.steps[2] > 0 and (self.steps[0] > 1 or bool(self.leaves.expanded))
+
+    @property
+    def cost(self) -> tuple[int, ...]:
+        """Cost in steps, then in further arrays on the device, then in kernels."""
+        *steps, count = self.steps
+        return *steps, len(self.leaves.expanded), count
+
 
 def chosen(region: Region, settings: Settings, privatises: bool = True) -> Choice | Declined:
     """The kernels of a region: those with which the longest chain of steps is shortest. `privatises`: scalars
