@@ -435,6 +435,8 @@ def _memory_dependences(
                 continue
             a, b = home[first.statement], home[second.statement]
             pairs = _instances(conflicts, first, second, leaves[a], leaves[b])
+            if pairs is None:
+                continue
             if a == b:
                 pairs = pairs.subtract(isl.Map.identity(pairs.get_space()))
             if not pairs.is_empty():
@@ -444,12 +446,19 @@ def _memory_dependences(
                 )
 
 
-def _instances(conflicts: Conflicts, first: Access, second: Access, source: Leaf, sink: Leaf) -> isl.Map:
-    """The pairs of instances of leaves that the conflict of two accesses joins."""
+def _instances(
+    conflicts: Conflicts, first: Access, second: Access, source: Leaf, sink: Leaf
+) -> isl.Map | None:
+    """The pairs of instances of leaves that the conflict of two accesses joins; `None` if there are none."""
     one, other = conflicts.statement(first), conflicts.statement(second)
     outer = one.loops.index(source.loops[0])
-    pairs = before(conflicts.same_element(first, second), one, other, conflicts.scop, outer)
-    pairs = pairs.intersect_params(conflicts.defined())
+    pairs = conflicts.same_element(first, second)
+    # Most pairs of accesses have no element in common: what follows would take ten times as long.
+    if pairs.is_empty():
+        return None
+    pairs = before(pairs, one, other, conflicts.scop, outer).intersect_params(conflicts.defined())
+    if pairs.is_empty():
+        return None
     pairs = _opened(_opened(pairs, _DEPENDENCES_IN, outer, source, one), _DEPENDENCES_OUT, outer, sink, other)
     return coalesced(pairs)
 

@@ -85,7 +85,33 @@ class _Drawer:
     def nest(self, depth: int) -> Iterator[str]:
         if self.chance(15):
             yield f"{self.unit * depth}k = {self.pick('1', '0', 'c')};"
+        if self.chance(20):
+            yield from self.elimination(depth)
+            return
         yield from self.loop(depth, self.pick("i", "i", "j"), self.random.randint(1, 2))
+
+    def elimination(self, depth: int) -> Iterator[str]:
+        """Sums in a variable that end in elements which later sums use."""
+        pad, own = self.unit * depth, self.chance(50)
+        if not own:
+            yield f"{pad}double w;"
+        yield f"{pad}for (int i = {self.pick('0', '1')}; i < {self.pick('n', 'm', '12')}; i++) {{"
+        for low, high in self.random.sample((("0", "i"), ("i", "n"), ("0", "i + 1"), ("1", "m")), k=2):
+            yield f"{pad}{self.unit}for (int j = {low}; j < {high}; j++) {{"
+            inner = self.unit * (depth + 2)
+            yield f"{inner}{'double ' if own else ''}w = {self.pick('A[i][j]', 'A[i][j]', 'B[j][i]', '0')};"
+            yield f"{inner}for (int l = 0; l < {self.pick('i', 'j', 'j', 'n')}; l++)"
+            factors = " * ".join(self.pick("A[i][l]", "A[l][j]", "A[j][l]", "B[l][i]", "x[l]") for _ in "ab")
+            yield f"{inner}{self.unit}w {self.pick('-=', '-=', '+=')} 0.0625 * {factors};"
+            if self.chance(15):
+                yield f"{inner}{self.pick('x[i] = w;', 'B[i][j] = A[i][j];', 'w *= 0.5;')}"
+            yield f"{inner}{self.pick('A[i][j]', 'A[i][j]', 'A[j][i]', 'x[j]')} = {self.pick('w', 'w * 0.5')};"
+            yield f"{pad}{self.unit}}}"
+            if self.chance(50):
+                break
+        yield f"{pad}}}"
+        if not own and self.chance(10):
+            yield f"{pad}x[2] = w;"
 
     def loop(self, depth: int, name: str, levels: int) -> Iterator[str]:
         pad = self.unit * depth
