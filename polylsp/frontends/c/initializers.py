@@ -13,6 +13,7 @@ from polylsp.frontends.c.lowering_context import Context, Effects, refuse
 from polylsp.frontends.c.types import INT, LONG, SIZE, VOID, size, string
 from polylsp.frontends.c.values import convert, is_scalar, settle
 from polylsp.ir.program import (
+    NOWHERE,
     AddressOf,
     Array,
     Assign,
@@ -74,7 +75,7 @@ def sized(context: Context, type: Array, init: Any) -> Array:
         length = max((int(s.value) + 1 for s in firsts if isinstance(s, Constant)), default=0)
     elif _is_string_for(type, init):
         length = len(string(init.value) or "") + 1
-    return Array(type.element, Constant(length, LONG, Site(0, 0))) if length else type
+    return Array(type.element, Constant(length, LONG, NOWHERE)) if length else type
 
 
 def _probe(type: Array) -> Place:

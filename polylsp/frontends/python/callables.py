@@ -58,11 +58,13 @@ def undetermined(node: Definition, declarations: Declarations) -> frozenset[str]
 
 
 def _told_kinds(node: Definition, declarations: Declarations) -> dict[str, Kind | None]:
-    """Kinds of parameters by annotations, decorators and docstrings, in order."""
+    """Kinds of parameters by annotations, decorators, docstrings and defaults that are no numbers, in order."""
     arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
     names = [one.arg for one in arguments]
     told = [_told(one.annotation, declarations) for one in arguments]
-    for more in (_signed(node, len(names)), _documented(node, names)):
+    usual = _default_values(node)
+    by_default = [_kind_of_default(usual.get(name)) for name in names]
+    for more in (_signed(node, len(names)), _documented(node, names), by_default):
         told = [own or other for own, other in zip(told, more, strict=True)]
     return dict(zip(names, told, strict=True))
 
@@ -230,23 +232,40 @@ def _own(node: Definition) -> list[ast.Attribute]:
     return [one for one in found if isinstance(one.value, ast.Name) and one.value.id == name]
 
 
-def _defaults(node: Definition) -> dict[str, float]:
-    """The parameters that may be left out, with the numbers that they are then."""
+def _default_values(node: Definition) -> dict[str, ast.expr]:
+    """The parameters that may be left out, with what stands for them then."""
     positional = [*node.args.posonlyargs, *node.args.args]
     last = positional[len(positional) - len(node.args.defaults) :]
-    found: dict[str, float] = {}
-    for one, default in (
+    pairs = (
         *zip(last, node.args.defaults, strict=True),
         *zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True),
-    ):
+    )
+    return {one.arg: default for one, default in pairs if default is not None}
+
+
+def _defaults(node: Definition) -> dict[str, float]:
+    """The parameters that may be left out, with the numbers that they are then."""
+    found: dict[str, float] = {}
+    for name, default in _default_values(node).items():
         match default:
             case ast.Constant(value=bool() | int() | float() as number):
-                found[one.arg] = number
+                found[name] = number
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
-                found[one.arg] = -number
+                found[name] = -number
             case _:
                 continue
     return found
+
+
+def _kind_of_default(default: ast.expr | None) -> Kind | None:
+    """Kind of a parameter that has a dictionary or a string where it is left out."""
+    match default:
+        case ast.Dict() | ast.Call(func=ast.Name(id="dict")):
+            return Other("a dictionary")
+        case ast.Constant(value=str()):
+            return Other("a string")
+        case _:
+            return None
 
 
 def _problem(node: Definition) -> str:

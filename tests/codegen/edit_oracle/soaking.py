@@ -42,6 +42,7 @@ CLASSES: dict[str, Callable[[Writer], None]] = {
     "pragmas": state.foreign_pragmas,
     "narrow": value.narrow_types,
     "macros": value.macros,
+    "tables": value.tables,
     "flat": memory.flat_images,
     "conditions": value.conditions,
     "last-values": value.last_values,

@@ -190,6 +190,35 @@ def macros(w: Writer) -> None:
         w.code += w.loop([f"{a}[i] = {a}[i + {shift}] + {b}[i];"], moved, "0", high, plain=True)
 
 
+def tables(w: Writer) -> None:
+    """Arrays whose initialiser says how many elements they have, and sizes that constants name."""
+    a, t, count = w.array(), w.local("t"), w.number(8, 24)
+    numbers = ", ".join(str(w.number(1, 9)) for _ in range(count))
+    named = w.local("SOME")
+    home = w.pick(w.top, w.head)
+    if home is w.top:
+        w.names += [t, named]
+    kind = w.pick("int", "double", "short", "const float")
+    size = w.pick(str(count), named, f"(int)(sizeof {t} / sizeof {t}[0])")
+    if size == named:
+        home.append(w.pick(f"enum {{ {named} = {count} }};", f"static const int {named} = {count};"))
+    home.append(
+        w.pick(
+            f"{kind} {t}[] = {{{numbers}}};",
+            f"{kind} {t}[] = {{[{count - 1}] = 2, [3] = 1}};",
+            f"{kind} {t}[{named if size == named and 'enum' in home[-1] else count}] = {{{numbers}}};",
+            f'char {t}[] = "{"the letters of a very long text"[: count - 1]}";',
+        )
+    )
+    first = w.pick("0", str(count), "n")
+    last = size if first == "0" else f"{first} + {size}"
+    body = w.pick(f"{a}[i] = {t}[i - {first}];", f"{a}[i] += {t}[i - {first}] * 2;", f"{a}[i] = i;")
+    w.code += w.loop(w.mixed([body.replace("[i - 0]", "[i]")]), PARALLEL, first, last, plain=True)
+    if w.chance(40) and "const" not in kind:
+        w.code += w.loop([f"{t}[i] = {t}[i] + 1;"], PARALLEL, "0", size, plain=True)
+        w.code += w.loop([f"{a}[i] -= {t}[i];"], PARALLEL, "0", size, plain=True)
+
+
 def facts(w: Writer) -> None:
     """Conditions that hold because the program says so."""
     kind = w.pick("double", "int", "float")
