@@ -164,7 +164,7 @@ def placed_in(
         pragmas,
         one.macros,
         one.language,
-        lambda: _strictly(text, prepared, start, task, included),
+        lambda: apart(lambda: _strictly(text, prepared, start, task, included)),
     )
 
 

@@ -10,7 +10,7 @@ from polylsp.analysis.dependence.conflicts import Conflicts
 from polylsp.analysis.dependence.scalars import LoopScalars
 from polylsp.analysis.scop.walk_state import Parameters
 from polylsp.core.settings import Settings
-from polylsp.engine.queries import analyse
+from polylsp.engine.queries import analyse, subject_of
 from polylsp.ir.verdict import Parallel, Sequential, Unknown, Verdict
 from polylsp.model.facts import FunctionFacts
 from polylsp.poly.budget import Budget, Exhausted, apart, budgeted, costly, file_size
@@ -123,6 +123,28 @@ def test_remembered_work_has_budgets_of_its_own() -> None:
 
     assert budgeted(100, outer) == "done"
     assert budgeted(100, lambda: apart(lambda: work(10)) and work(200)) == Exhausted()
+
+
+CHECKED = """#include <stdio.h>
+void f(int n, double *a, double limit) {
+    for (int i = 0; i < n; i++) {
+        if (a[i] > limit)
+            fprintf(stderr, "too large: %d\\n", i);
+        a[i] = limit - a[i];
+    }
+}
+"""
+
+
+def test_an_analysis_without_presumptions_has_budgets_of_its_own() -> None:
+    """An edit that is tried asks for it inside of its own, small budget."""
+    settings = Settings(cache=False)
+    start = analyse("a.c", CHECKED, settings).functions[0].start
+    subject = subject_of("a.c", CHECKED, settings, "f", start)
+    assert subject is not None
+    strict = budgeted(5, lambda: subject.strict)
+    assert not isinstance(strict, Exhausted) and strict is not subject
+    assert len(strict.facts.nests) == len(strict.nests) and strict.facts.loops
 
 
 def test_functions_of_a_large_file_share_its_operations() -> None:

@@ -105,7 +105,8 @@ class _Drawer:
             yield f"{inner}{self.unit}w {self.pick('-=', '-=', '+=')} 0.0625 * {factors};"
             if self.chance(15):
                 yield f"{inner}{self.pick('x[i] = w;', 'B[i][j] = A[i][j];', 'w *= 0.5;')}"
-            yield f"{inner}{self.pick('A[i][j]', 'A[i][j]', 'A[j][i]', 'x[j]')} = {self.pick('w', 'w * 0.5')};"
+            place = self.pick("A[i][j]", "A[i][j]", "A[j][i]", "x[j]")
+            yield f"{inner}{place} = {self.pick('w', 'w * 0.5')};"
             yield f"{pad}{self.unit}}}"
             if self.chance(50):
                 break

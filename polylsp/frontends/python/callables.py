@@ -58,7 +58,7 @@ def undetermined(node: Definition, declarations: Declarations) -> frozenset[str]
 
 
 def _told_kinds(node: Definition, declarations: Declarations) -> dict[str, Kind | None]:
-    """Kinds of parameters by annotations, decorators, docstrings and defaults that are no numbers, in order."""
+    """Kinds of parameters by annotations, decorators, docstrings and defaults (no numbers), in order."""
     arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
     names = [one.arg for one in arguments]
     told = [_told(one.annotation, declarations) for one in arguments]
