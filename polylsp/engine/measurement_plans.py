@@ -10,7 +10,7 @@ from types import MappingProxyType
 from polylsp.core.language import PYTHON, C
 from polylsp.core.notebook import cells_of
 from polylsp.core.settings import Settings
-from polylsp.emit.subject import Subject
+from polylsp.emit.subject import Again, Subject
 from polylsp.frontends.c.compile_options import options_for
 from polylsp.frontends.python.cells import NoProgram, cell_program
 from polylsp.frontends.python.definitions import outline
@@ -55,18 +55,19 @@ def planned(
     wanted: AskToMeasure,
     preset: Mapping[str, int],
     make: Making,
+    again: Again,
     *,
     has_gpu: bool = False,
     given: Mapping[str, int] = MappingProxyType({}),
 ) -> Plan | NoPlan:
-    """Measurement plan of a function, or the reason why there is none. `given` are sizes that are macros: the
-    subject has them already, and its programs are to have them too."""
+    """Measurement plan of a function, or the reason why there is none. `again` reads another text of it.
+    `given` are sizes that are macros: the subject has them already, and its programs are to have them too."""
     loops = subject.facts.loops
     if not loops:
         return NoPlan(_without_loops(subject))
     if wanted.parameters and subject.language != C.name and not are_of_kernels(wanted.parameters):
         return NoPlan(f"No setting changes what is made of `{wanted.function}`.")
-    made = harness(subject, dict(wanted.sizes), preset, given)
+    made = harness(subject, dict(wanted.sizes), preset, again, given)
     if isinstance(made, NoPlan):
         return made
     found = _compared(_Maker(subject, wanted, make), has_gpu=has_gpu)

@@ -543,6 +543,7 @@ def measurable(
         wanted,
         preset,
         make,
+        lambda other: subject_of(path, other, settings, wanted.function, wanted.starts, rewritten=True),
         has_gpu=bool(settings.cluster or gpu_here()),
         given=chosen,
     )

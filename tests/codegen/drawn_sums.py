@@ -76,7 +76,8 @@ class _Drawer:
         yield "static int kernel(int n, int m, int c, struct pair *s, double *restrict y)"
         yield "{"
         yield f"{self.unit}int k = {self.pick('0', '2', 'c')}, i = 1, j = 2;"
-        yield f"{self.unit}(void)m; (void)s; (void)j; (void)i; (void)k; (void)y;"
+        yield f"{self.unit}double w = 0;"
+        yield f"{self.unit}(void)w; (void)m; (void)s; (void)j; (void)i; (void)k; (void)y;"
         for _ in range(self.random.randint(1, 3)):
             yield from self.nest(1)
         yield f"{self.unit}return {self.pick('0', 'k', 'k')};"
@@ -93,8 +94,6 @@ class _Drawer:
     def elimination(self, depth: int) -> Iterator[str]:
         """Sums in a variable that end in elements which later sums use."""
         pad, own = self.unit * depth, self.chance(50)
-        if not own:
-            yield f"{pad}double w;"
         yield f"{pad}for (int i = {self.pick('0', '1')}; i < {self.pick('n', 'm', '12')}; i++) {{"
         for low, high in self.random.sample((("0", "i"), ("i", "n"), ("0", "i + 1"), ("1", "m")), k=2):
             yield f"{pad}{self.unit}for (int j = {low}; j < {high}; j++) {{"

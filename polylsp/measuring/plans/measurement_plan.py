@@ -15,7 +15,7 @@ from math import prod
 from typing import Protocol
 
 from polylsp.core.language import C
-from polylsp.emit.subject import Subject
+from polylsp.emit.subject import Again, Subject
 from polylsp.frontends.python.definitions import MODULE
 from polylsp.ir.effects import nodes, walk
 from polylsp.ir.program import (
@@ -525,11 +525,15 @@ class Harness:
 
 
 def harness(
-    subject: Subject, sizes: Mapping[str, int], preset: Mapping[str, int], macros: Container[str] = ()
+    subject: Subject,
+    sizes: Mapping[str, int],
+    preset: Mapping[str, int],
+    again: Again,
+    macros: Container[str] = (),
 ) -> Harness | NoPlan:
     """Common part of a measurement plan. `sizes` are those of the request, which precede those in comments;
     `preset` those of the settings, which come after, and may name parameters that the function lacks.
-    `macros` are sizes that the subject has already."""
+    `again` reads another text of the function; `macros` are sizes that the subject has already."""
     function = subject.function
     if function.name == "main" and subject.language == C.name:
         return NoPlan(
@@ -558,7 +562,7 @@ def harness(
     if isinstance(rungs, Exhausted):
         return NoPlan(f"How large the arrays of `{function.name}` have to be took too long to find out.")
     steps, least, own = rungs
-    counted = budgeted(_OPERATIONS, lambda: workloads(subject, steps, data.sizes))
+    counted = budgeted(_OPERATIONS, lambda: workloads(subject, steps, data.sizes, again))
     work = () if isinstance(counted, Exhausted) else counted
     is_given = not set(data.sizes) - set(given)
     return Harness(text, data, steps, least, is_given, work, own, usual.basis)

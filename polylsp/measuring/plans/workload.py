@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 
 import islpy as isl
 
 from polylsp.core.settings import Settings
-from polylsp.emit.subject import Subject
+from polylsp.emit.subject import Again, Subject
 from polylsp.ir.effects import expressions, walk
 from polylsp.ir.program import Assign, Binary, Floating, Integer, subexpressions
 from polylsp.measuring.plans.data_extents import box, fixed, is_modelled
@@ -22,12 +23,14 @@ from polylsp.measuring.plans.structures import row
 from polylsp.model.measurement import DeviceWork, Rung
 from polylsp.poly.scop import Access, Scop
 from polylsp.targets.gpu.alternatives import of_leaf
+from polylsp.targets.gpu.cuda import in_place
+from polylsp.targets.gpu.launched import candidates
 from polylsp.targets.gpu.leaves import Leaf, Leaves
 from polylsp.targets.gpu.mapping import Kernel, maps_of, onto, sets_of
 from polylsp.targets.gpu.members import with_members
 from polylsp.targets.gpu.preparation import with_rows
 from polylsp.targets.gpu.region import Region, regions_of
-from polylsp.targets.gpu.schedule_choice import Choice, chosen
+from polylsp.targets.gpu.schedule_choice import Choice
 from polylsp.targets.gpu.sum_kernels import are_sums, sum_of
 
 _SET, _OUT = isl.dim_type.set, isl.dim_type.out
@@ -44,19 +47,19 @@ _SEVERAL = 4
 Workloads = tuple[tuple[int, tuple[DeviceWork, ...]], ...]
 
 
-def workloads(subject: Subject, rungs: Sequence[Rung], names: Sequence[str]) -> Workloads:
+def workloads(subject: Subject, rungs: Sequence[Rung], names: Sequence[str], again: Again) -> Workloads:
     """The work at a few of some sizes (their numbers), enough to tell it for all; none if that cannot be, or
-    if some loops have no kernels."""
+    if some loops have no kernels. `again` reads another text of the function."""
     if not is_modelled(subject) or subject.effects.calls:
         return ()
     regions: list[_Counting] = []
     for each in regions_of(with_members(with_rows(subject))):
         if not isinstance(each, Region):
             return ()
-        choice = chosen(each, Settings())
+        (region, choice), *_ = candidates(each, Settings(), partial(in_place, subject, again, each))
         if not isinstance(choice, Choice):
             return ()
-        regions.append(_Counting(each.scop, choice))
+        regions.append(_Counting(region.scop, choice))
     last = len(rungs) - 1
     found: list[tuple[int, tuple[DeviceWork, ...]]] = []
     try:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol, TypeVar
 
+from polylsp.core.language import C
 from polylsp.core.settings import Settings
 from polylsp.core.text import newline
 from polylsp.emit.subject import Again, Subject
@@ -170,23 +171,24 @@ def edit(subject: Subject, ordinal: int, settings: Settings, again: Again) -> An
         answer = every if isinstance(every, Declined) else _edited(seen, *every)
     else:
         region = region_of(seen, ordinal)
-        in_place = partial(_in_place, subject, again)
-        one = made(region, settings, in_place=in_place) if isinstance(region, Region) else region
+        other = partial(in_place, subject, again)
+        one = made(region, settings, other=other) if isinstance(region, Region) else region
         answer = _edited(seen, [one]) if isinstance(one, Made) else one
     return said(seen, answer) if seen.members else answer
 
 
 def all_made(subject: Subject, settings: Settings, again: Again) -> tuple[list[Made], list[str]] | Declined:
     """All regions of a function on the device, and the reasons for those that cannot be there."""
-    in_place = partial(_in_place, subject, again)
+    other = partial(in_place, subject, again)
     return made_of(
-        with_members(with_rows(subject)),
-        lambda region, taken: made(region, settings, taken, in_place),
+        with_members(with_rows(subject)), lambda region, taken: made(region, settings, taken, other)
     )
 
 
-def _in_place(subject: Subject, again: Again, region: Region) -> Region | None:
+def in_place(subject: Subject, again: Again, region: Region) -> Region | None:
     """A region of a function with its sums in the elements that they end in; `None` if it has none."""
+    if subject.language != C.name:
+        return None
     outermost = [each.ordinal for each in loops_at(region.statements)]
     inside = [each.ordinal for each in loops_in(*region.statements)]
     found = with_sums_in_place(subject, inside, again) if len(inside) > len(outermost) else None
@@ -202,14 +204,14 @@ def made(
     region: Region,
     settings: Settings,
     taken: frozenset[str] = frozenset(),
-    in_place: Callable[[Region], Region | None] = lambda _: None,
+    other: Callable[[Region], Region | None] = lambda _: None,
 ) -> Made | Declined:
     """A region on the device; its host function has none of the names that are `taken`. The kernels are those
-    of the same region with its sums `in_place`, where they take fewer steps."""
+    of an `other` region that computes the same, where they take fewer steps."""
     reason = _already(region)
     if reason:
         return Declined(reason)
-    found = launched(region, settings, taken, lambda: in_place(region))
+    found = launched(region, settings, taken, lambda: other(region))
     if isinstance(found, Declined):
         return found
     try:

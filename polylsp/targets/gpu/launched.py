@@ -187,19 +187,31 @@ def launched(
 ) -> Launched | Declined:
     """The kernels of a region, or of an `other` one that computes the same in fewer steps; the function that
     launches them has none of the names that are `taken`."""
-    choice = chosen(region, settings)
-    if isinstance(choice, Choice) and choice.is_improvable:
-        second = other()
-        better = budgeted(settings.max_operations, lambda: chosen(second, settings)) if second else None
-        if second is not None and isinstance(better, Choice) and better.cost < choice.cost:
-            made = _launched(second, better, settings, taken)
-            if isinstance(made, Launched):
-                return made
+    *better, (_, choice) = candidates(region, settings, other)
+    for second, cheaper in better:
+        made = _launched(second, cheaper, settings, taken)
+        if isinstance(made, Launched):
+            return made
     made = _launched(region, choice, settings, taken)
     if isinstance(made, Declined) and isinstance(choice, Choice) and choice.leaves.has_own_scalars:
         # What cannot be written with elements of scalars may be without.
         return _launched(region, chosen(region, settings, privatises=False), settings, taken)
     return made
+
+
+def candidates(
+    region: Region, settings: Settings, other: Callable[[], Region | None]
+) -> list[tuple[Region, Choice | Declined]]:
+    """A region with its kernels, and before it an `other` one that computes the same, if it takes fewer
+    steps."""
+    choice = chosen(region, settings)
+    second = other() if isinstance(choice, Choice) and choice.is_improvable else None
+    if second is None or isinstance(choice, Declined):
+        return [(region, choice)]
+    better = budgeted(settings.max_operations, lambda: chosen(second, settings))
+    if not isinstance(better, Choice) or better.cost >= choice.cost:
+        return [(region, choice)]
+    return [(second, better), (region, choice)]
 
 
 def _launched(
