@@ -336,7 +336,7 @@ def _told(host: Host) -> str:
 
 
 def _renamed(host: Host, name: str) -> str:
-    """What is imported, by a name that no variable has."""
+    """An imported name, as another where a variable has it."""
     own = host.own(name)
     return name if own == name else f"{name} as {own}"
 
