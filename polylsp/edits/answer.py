@@ -43,9 +43,13 @@ from polylsp.transforms.composing import limited
 # --------------------------------------------------------------------------------------------------
 
 
-def _edit_of(action: ActionName) -> Edit:
-    """Directives of a loop."""
+def _edit_of(action: ActionName, again: Again) -> Edit:
+    """Directives or CUDA kernels of a loop."""
     match action:
+        case "cuda":
+            from polylsp.targets.gpu import cuda
+
+            return lambda subject, ordinal, settings: cuda.edit(subject, ordinal, settings, again)
         case "openacc":
             from polylsp.targets.directives.openacc import edit
         case "openmp-target":
@@ -53,13 +57,6 @@ def _edit_of(action: ActionName) -> Edit:
         case _:
             from polylsp.targets.directives.openmp import edit
     return edit
-
-
-def _kernels(again: Again) -> Edit:
-    """CUDA kernels of a loop, or of a function."""
-    from polylsp.targets.gpu import cuda
-
-    return lambda subject, ordinal, settings: cuda.edit(subject, ordinal, settings, again)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -91,12 +88,12 @@ def _in_c(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answe
     """The edit of an action on a loop in C."""
     match ask.action:
         case "openmp" | "openacc" | "openmp-target" as name:
-            edit = _edit_of(name)
+            edit = _edit_of(name, again)
             if name in DEVICE_TARGETS:
                 edit = _prepared(edit, again)
             return rewritten_first(subject, ask.ordinal, settings, _counting(edit, again), again)
         case "cuda":
-            edit = _counting(_measuring(_kernels(again), again), again)
+            edit = _counting(_measuring(_edit_of(ask.action, again), again), again)
             return counters_first(subject, ask.ordinal, settings, edit, again)
         case "restructure":
             from polylsp.transforms.restructure import restructured
@@ -132,8 +129,7 @@ def _of_function(subject: Subject, ask: Ask, settings: Settings, again: Again) -
     """The edit of an action on all loops of a function."""
     if subject.language == PYTHON.name:
         return _in_python(subject, ask, settings, again)
-    edit = _kernels(again) if ask.action == "cuda" else _edit_of(ask.action)
-    together = edit(subject, 0, settings)
+    together = _edit_of(ask.action, again)(subject, 0, settings)
     if ask.action == "cuda" and isinstance(together, Declined) and together.unsized:
         return _one_by_one(subject, ask, settings, again, together)
     return together

@@ -29,8 +29,21 @@ from polylsp.emit.affine_bounds import (
 )
 from polylsp.emit.c_pragmas import Stretch
 from polylsp.emit.source_names import declared_sizes, names_at, written
-from polylsp.emit.subject import Subject, is_wide
-from polylsp.ir.program import Array, Binary, Cast, Constant, Expr, Integer, Place, Pointer, Read, Site, Type
+from polylsp.emit.subject import Subject
+from polylsp.ir.program import (
+    Array,
+    Binary,
+    Cast,
+    Constant,
+    Expr,
+    Integer,
+    Place,
+    Pointer,
+    Read,
+    Site,
+    Type,
+    is_wide,
+)
 from polylsp.poly.scop import Access, Memory, Scop
 
 # --------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from polylsp.core.text import Span
 from polylsp.frontends.c.macros import Macro
 from polylsp.ir.effects import Effects, effects, loops_in, places_in, walk
 from polylsp.ir.liveness import Live, live_after_loops
-from polylsp.ir.program import NOWHERE, Assign, Declare, Function, Index, Integer, Loop, Site, Type, Variable
+from polylsp.ir.program import NOWHERE, Assign, Declare, Function, Index, Loop, Site, Variable, is_wide
 from polylsp.model.facts import FunctionFacts, LoopFacts, NestFacts
 
 _LIBRARY_VARIABLE = re.compile(r"\b(?:errno|perror|signgam)\b")
@@ -29,11 +29,6 @@ def naming_library_variables(text: str) -> tuple[int, ...]:
     """The places in a text that name `errno` or `signgam`, or the function that prints the former: each edit
     of a large file asks for them."""
     return tuple(found.start() for found in _LIBRARY_VARIABLE.finditer(text))
-
-
-def is_wide(of_type: Type) -> bool:
-    """True if integers of a type have more bits than an `int`."""
-    return isinstance(of_type, Integer) and of_type.bits > 32
 
 
 @dataclass(frozen=True)

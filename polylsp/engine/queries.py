@@ -543,7 +543,7 @@ def measurable(
         wanted,
         preset,
         make,
-        lambda other: subject_of(path, other, settings, wanted.function, wanted.starts, rewritten=True),
+        rewritten(path, settings, wanted.function, wanted.starts),
         has_gpu=bool(settings.cluster or gpu_here()),
         given=chosen,
     )

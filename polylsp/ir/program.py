@@ -585,6 +585,11 @@ def bare(value: Expr) -> Expr:
     return value
 
 
+def is_wide(of_type: Type) -> bool:
+    """True if integers of a type have more bits than an `int`."""
+    return isinstance(of_type, Integer) and of_type.bits > 32
+
+
 def stripped(expression: Expr) -> Expr:
     """The expression without conversions around it."""
     while isinstance(expression, Cast):

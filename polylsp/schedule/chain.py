@@ -27,6 +27,7 @@ from polylsp.ir.program import (
     Read,
     Type,
     Variable,
+    is_wide,
     subexpressions,
 )
 from polylsp.model.action import Declined
@@ -218,7 +219,7 @@ def fresh_name(subject: Subject, *wanted: str, taken: Collection[str] = ()) -> s
 def type_words(subject: Subject, chain: Chain) -> str:
     """The type that holds sums of a chain's counters, in words."""
     types = [counter(subject, o).type for o in chain.ordinals]
-    return "long" if any(isinstance(t, Integer) and t.bits > 32 for t in types) else "int"
+    return "long" if any(map(is_wide, types)) else "int"
 
 
 # --------------------------------------------------------------------------------------------------

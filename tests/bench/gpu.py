@@ -22,8 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from polylsp.core.settings import Settings
-from polylsp.emit.subject import Again
-from polylsp.engine.queries import analyse, subject_of
+from polylsp.engine.queries import analyse, rewritten, subject_of
 from polylsp.ir.effects import expressions, walk
 from polylsp.ir.program import Binary, Floating, Integer, Site, Statement, subexpressions
 from polylsp.model.action import Declined
@@ -31,11 +30,12 @@ from polylsp.model.kernel_report import Compiled, Resources, occupancy
 from polylsp.server.kernel_compiler import compiler_word
 from polylsp.targets.gpu.alternatives import of_leaf
 from polylsp.targets.gpu.coalescing import Reference, Sides, sectors
-from polylsp.targets.gpu.cuda import Made, all_made, edit
+from polylsp.targets.gpu.cuda import Made, edit, made_of, making
 from polylsp.targets.gpu.kernels import Written
 from polylsp.targets.gpu.launched import device_code, side_of
 from polylsp.targets.gpu.leaves import Leaf
 from polylsp.targets.gpu.mapping import Kernel, maps_of, sets_of
+from polylsp.targets.gpu.preparation import simplified
 
 SAMPLES = Path(__file__).parents[2] / "samples/polybench/c"
 STEPS = 4
@@ -194,12 +194,12 @@ def rows(file: Path, size: int) -> Iterator[tuple[str, ...]]:
     text, settings = file.read_text(encoding="utf-8"), Settings(offload_threshold=0, cuda_slabs=False)
     for placed in analyse(str(file), text, settings, schedules=False).functions:
         name = placed.answer.facts.name
-        subject = (
-            subject_of(str(file), text, settings, name, placed.start) if name.startswith("kernel_") else None
-        )
-        found = (
-            all_made(subject, settings, again(file, settings, name, placed.start)) if subject else ([], [])
-        )
+        if not name.startswith("kernel_"):
+            continue
+        subject = subject_of(str(file), text, settings, name, placed.start)
+        assert subject is not None
+        reading = rewritten(str(file), settings, name, placed.start)
+        found = made_of(simplified(subject), making(subject, settings, reading))
         if isinstance(found, Declined):
             yield (f"{file.stem}: {found.reason}", *[""] * 7)
             continue
@@ -230,11 +230,6 @@ def _row(
     )
 
 
-def again(file: Path, settings: Settings, name: str, start: int) -> Again:
-    """Reads other texts of a sample."""
-    return lambda text: subject_of(str(file), text, settings, name, start, rewritten=True)
-
-
 def generating(file: Path) -> float:
     """The seconds that it takes to generate the code for a sample, with all settings as they are."""
     text, settings = file.read_text(encoding="utf-8"), Settings(offload_threshold=0)
@@ -246,8 +241,8 @@ def generating(file: Path) -> float:
     began = time.perf_counter()
     name = placed.answer.facts.name
     subject = subject_of(str(file), text, settings, name, placed.start)
-    if subject is not None:
-        edit(subject, 0, settings, again(file, settings, name, placed.start))
+    assert subject is not None
+    edit(subject, 0, settings, rewritten(str(file), settings, name, placed.start))
     return time.perf_counter() - began
 
 

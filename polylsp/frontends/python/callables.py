@@ -62,7 +62,7 @@ def _told_kinds(node: Definition, declarations: Declarations) -> dict[str, Kind 
     arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
     names = [one.arg for one in arguments]
     told = [_told(one.annotation, declarations) for one in arguments]
-    usual = _default_values(node)
+    usual = default_values(node)
     by_default = [_kind_of_default(usual.get(name)) for name in names]
     for more in (_signed(node, len(names)), _documented(node, names), by_default):
         told = [own or other for own, other in zip(told, more, strict=True)]
@@ -232,7 +232,7 @@ def _own(node: Definition) -> list[ast.Attribute]:
     return [one for one in found if isinstance(one.value, ast.Name) and one.value.id == name]
 
 
-def _default_values(node: Definition) -> dict[str, ast.expr]:
+def default_values(node: Definition) -> dict[str, ast.expr]:
     """The parameters that may be left out, with what stands for them then."""
     positional = [*node.args.posonlyargs, *node.args.args]
     last = positional[len(positional) - len(node.args.defaults) :]
@@ -246,7 +246,7 @@ def _default_values(node: Definition) -> dict[str, ast.expr]:
 def _defaults(node: Definition) -> dict[str, float]:
     """The parameters that may be left out, with the numbers that they are then."""
     found: dict[str, float] = {}
-    for name, default in _default_values(node).items():
+    for name, default in default_values(node).items():
         match default:
             case ast.Constant(value=bool() | int() | float() as number):
                 found[name] = number

@@ -15,7 +15,7 @@ from typing import Union
 from polylsp.core.notebook import cells_of
 from polylsp.emit.subject import Subject
 from polylsp.frontends.python.attributes import holds_numbers
-from polylsp.frontends.python.callables import parameter_kinds
+from polylsp.frontends.python.callables import default_values, parameter_kinds
 from polylsp.frontends.python.kinds import Array as KindsArray
 from polylsp.frontends.python.kinds import Instance, Kind, Number
 from polylsp.frontends.python.names import ClassOf
@@ -316,7 +316,7 @@ def python_storage(source: Source, definite: frozenset[str]) -> Storage | NoPlan
             made.arguments.append(Structure(name, kind.name))
             of_objects += found
         elif name in objects or parameter is None or not made.take(parameter):
-            if name in _optional(source.definition):
+            if name in default_values(source.definition):
                 break
             return NoPlan(_reason(name))
     failed = next((each for each in of_objects if not made.take(each)), None)
@@ -426,17 +426,10 @@ def _given(source: Source) -> dict[str, Kind]:
     return {one.arg: kinds[one.arg] for one in (*arguments.posonlyargs, *arguments.args)}
 
 
-def _optional(definition: ast.FunctionDef) -> set[str]:
-    """The parameters that have a value where none is given."""
-    arguments = definition.args
-    placed = [*arguments.posonlyargs, *arguments.args]
-    return {one.arg for one in placed[len(placed) - len(arguments.defaults) :]}
-
-
 def _by_name_alone(definition: ast.FunctionDef) -> str:
     """A parameter that has to be handed over by its name; empty if there is none."""
-    pairs = zip(definition.args.kwonlyargs, definition.args.kw_defaults, strict=True)
-    return next((one.arg for one, default in pairs if default is None), "")
+    optional = default_values(definition)
+    return next((one.arg for one in definition.args.kwonlyargs if one.arg not in optional), "")
 
 
 # --------------------------------------------------------------------------------------------------

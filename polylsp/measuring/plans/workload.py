@@ -27,8 +27,7 @@ from polylsp.targets.gpu.cuda import in_place
 from polylsp.targets.gpu.launched import candidates
 from polylsp.targets.gpu.leaves import Leaf, Leaves
 from polylsp.targets.gpu.mapping import Kernel, maps_of, onto, sets_of
-from polylsp.targets.gpu.members import with_members
-from polylsp.targets.gpu.preparation import with_rows
+from polylsp.targets.gpu.preparation import simplified
 from polylsp.targets.gpu.region import Region, regions_of
 from polylsp.targets.gpu.schedule_choice import Choice
 from polylsp.targets.gpu.sum_kernels import are_sums, sum_of
@@ -53,10 +52,10 @@ def workloads(subject: Subject, rungs: Sequence[Rung], names: Sequence[str], aga
     if not is_modelled(subject) or subject.effects.calls:
         return ()
     regions: list[_Counting] = []
-    for each in regions_of(with_members(with_rows(subject))):
+    for each in regions_of(simplified(subject)):
         if not isinstance(each, Region):
             return ()
-        (region, choice), *_ = candidates(each, Settings(), partial(in_place, subject, again, each))
+        (region, choice), *_ = candidates(each, Settings(), partial(in_place, subject, again))
         if not isinstance(choice, Choice):
             return ()
         regions.append(_Counting(region.scop, choice))

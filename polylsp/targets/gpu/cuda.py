@@ -25,8 +25,8 @@ from polylsp.targets.gpu.cuda_expressions import Unwritable
 from polylsp.targets.gpu.host_function import call, host_lines, prototypes
 from polylsp.targets.gpu.host_parameters import Host
 from polylsp.targets.gpu.launched import Launched, device_code, device_lines, launched
-from polylsp.targets.gpu.members import said, with_members
-from polylsp.targets.gpu.preparation import with_rows
+from polylsp.targets.gpu.members import said
+from polylsp.targets.gpu.preparation import simplified
 from polylsp.targets.gpu.region import Region, loops_at, region_of, regions_of
 from polylsp.transforms.expand import with_sums_in_place
 
@@ -165,24 +165,23 @@ class Made:
 def edit(subject: Subject, ordinal: int, settings: Settings, again: Again) -> Answer:
     """Kernels for the nest around a loop; for all nests of the function (0), where those that follow one
     another share the memory on the device."""
-    seen = with_members(with_rows(subject))
+    seen, make = simplified(subject), making(subject, settings, again)
     if ordinal == 0:
-        every = all_made(subject, settings, again)
+        every = made_of(seen, make)
         answer = every if isinstance(every, Declined) else _edited(seen, *every)
     else:
         region = region_of(seen, ordinal)
-        other = partial(in_place, subject, again)
-        one = made(region, settings, other=other) if isinstance(region, Region) else region
+        one = make(region, frozenset()) if isinstance(region, Region) else region
         answer = _edited(seen, [one]) if isinstance(one, Made) else one
     return said(seen, answer) if seen.members else answer
 
 
-def all_made(subject: Subject, settings: Settings, again: Again) -> tuple[list[Made], list[str]] | Declined:
-    """All regions of a function on the device, and the reasons for those that cannot be there."""
+def making(
+    subject: Subject, settings: Settings, again: Again
+) -> Callable[[Region, frozenset[str]], Made | Declined]:
+    """The function that puts a region of a function on the device, given the names that are taken."""
     other = partial(in_place, subject, again)
-    return made_of(
-        with_members(with_rows(subject)), lambda region, taken: made(region, settings, taken, other)
-    )
+    return lambda region, taken: made(region, settings, taken, other)
 
 
 def in_place(subject: Subject, again: Again, region: Region) -> Region | None:
@@ -194,7 +193,7 @@ def in_place(subject: Subject, again: Again, region: Region) -> Region | None:
     found = with_sums_in_place(subject, inside, again) if len(inside) > len(outermost) else None
     if found is None:
         return None
-    seen = with_members(with_rows(found))
+    seen = simplified(found)
     every = regions_of(seen) if len(outermost) > 1 else [region_of(seen, outermost[0])]
     same = (one for one in every if isinstance(one, Region))
     return next((one for one in same if [s.ordinal for s in loops_at(one.statements)] == outermost), None)
@@ -211,7 +210,7 @@ def made(
     reason = _already(region)
     if reason:
         return Declined(reason)
-    found = launched(region, settings, taken, lambda: other(region))
+    found = launched(region, settings, taken, other)
     if isinstance(found, Declined):
         return found
     try:

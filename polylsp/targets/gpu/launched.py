@@ -183,7 +183,7 @@ def launched(
     region: Region,
     settings: Settings,
     taken: frozenset[str] = frozenset(),
-    other: Callable[[], Region | None] = lambda: None,
+    other: Callable[[Region], Region | None] = lambda _: None,
 ) -> Launched | Declined:
     """The kernels of a region, or of an `other` one that computes the same in fewer steps; the function that
     launches them has none of the names that are `taken`."""
@@ -200,12 +200,12 @@ def launched(
 
 
 def candidates(
-    region: Region, settings: Settings, other: Callable[[], Region | None]
+    region: Region, settings: Settings, other: Callable[[Region], Region | None]
 ) -> list[tuple[Region, Choice | Declined]]:
     """A region with its kernels, and before it an `other` one that computes the same, if it takes fewer
     steps."""
     choice = chosen(region, settings)
-    second = other() if isinstance(choice, Choice) and choice.is_improvable else None
+    second = other(region) if isinstance(choice, Choice) and choice.is_improvable else None
     if second is None or isinstance(choice, Declined):
         return [(region, choice)]
     better = budgeted(settings.max_operations, lambda: chosen(second, settings))

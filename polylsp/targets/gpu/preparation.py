@@ -282,6 +282,11 @@ class _Row:
     offsets: tuple[tuple[bool, Expr], ...]
 
 
+def simplified(subject: Subject) -> Subject:
+    """The function with subscripts in the place of pointers to rows, and variables in that of members."""
+    return with_members(with_rows(subject))
+
+
 def with_rows(subject: Subject) -> Subject:
     """The function with subscripts in the place of local pointers into arrays that are set once, before their
     uses and in the same block, to a place that does not change in between; itself where there are none."""

@@ -200,13 +200,16 @@ def tables(w: Writer) -> None:
         w.names += [t, named]
     kind = w.pick("int", "double", "short", "const float")
     size = w.pick(str(count), named, f"(int)(sizeof {t} / sizeof {t}[0])")
-    if size == named:
-        home.append(w.pick(f"enum {{ {named} = {count} }};", f"static const int {named} = {count};"))
+    is_enumerator = size == named and w.pick(True, False)
+    if is_enumerator:
+        home.append(f"enum {{ {named} = {count} }};")
+    elif size == named:
+        home.append(f"static const int {named} = {count};")
     home.append(
         w.pick(
             f"{kind} {t}[] = {{{numbers}}};",
             f"{kind} {t}[] = {{[{count - 1}] = 2, [3] = 1}};",
-            f"{kind} {t}[{named if size == named and 'enum' in home[-1] else count}] = {{{numbers}}};",
+            f"{kind} {t}[{named if is_enumerator else count}] = {{{numbers}}};",
             f'char {t}[] = "{"the letters of a very long text"[: count - 1]}";',
         )
     )
