@@ -6,18 +6,21 @@ groups are tried where the first ones leave long chains of steps.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import product
 from typing import Literal
 
 import islpy as isl
 
 from polylsp.analysis.dependence.nest_schedules import computed
 from polylsp.ir.effects import effects, walk
-from polylsp.ir.program import Floating, Loop
+from polylsp.ir.program import Floating, Loop, Variable
+from polylsp.ir.verdict import Parallel, Verdict
 from polylsp.model.action import Declined
 from polylsp.poly.budget import coalesced
+from polylsp.poly.scop import Access
 from polylsp.targets.gpu.leaves import Leaf, Leaves, leaves_of
 from polylsp.targets.gpu.mapping import Kernel, sets_of
 from polylsp.targets.gpu.region import Region, declared_in
@@ -25,9 +28,22 @@ from polylsp.targets.gpu.region import Region, declared_in
 
 def dependences(region: Region, found: Leaves) -> isl.UnionMap:
     """Pairs of instances that use one element, at least one writing it, in the order they run; but for those
-    that update it one at a time."""
+    that update it one at a time, and those that a verdict tells apart by the values of index arrays."""
+    apart = separated(region, found)
+    order = dates(region, found)
+    before = order.lex_lt_union_map(order)
+    rest = [(leaf, a) for leaf, a in found.shared if a.memory.name not in apart]
+    pairs = _pairs(found, rest).intersect(before)
+    for memory, loops in apart.items():
+        own = _pairs(found, [(leaf, a) for leaf, a in found.shared if a.memory.name == memory])
+        pairs = pairs.union(own.intersect(before).subtract(_carried(found, loops)))
+    return coalesced(pairs)
+
+
+def _pairs(found: Leaves, accesses: Sequence[tuple[Leaf, Access]]) -> isl.UnionMap:
+    """Pairs of instances whose accesses conflict, in any order."""
     reads, writes, updates = isl.UnionMap("{ }"), isl.UnionMap("{ }"), isl.UnionMap("{ }")
-    for leaf, access in found.shared:
+    for leaf, access in accesses:
         relation = of_leaf(leaf, access.relation).to_union_map()
         if access.memory.name in found.atomic and access.update is not None:
             updates = updates.union(relation)
@@ -35,12 +51,46 @@ def dependences(region: Region, found: Leaves) -> isl.UnionMap:
             reads = reads.union(relation)
         else:
             writes = writes.union(relation)
-    order = dates(region, found)
-    before = order.lex_lt_union_map(order)
     others = reads.union(writes)
     pairs = writes.apply_range(others.reverse()).union(reads.apply_range(writes.reverse()))
-    pairs = pairs.union(updates.apply_range(others.reverse())).union(others.apply_range(updates.reverse()))
-    return coalesced(pairs.intersect(before))
+    return pairs.union(updates.apply_range(others.reverse())).union(others.apply_range(updates.reverse()))
+
+
+def separated(region: Region, found: Leaves) -> dict[str, tuple[int, ...]]:
+    """Memories that are written at subscripts from index arrays, each with the loops (ordinals) of which no
+    two iterations use one element of it, by their verdicts."""
+    loops = dict.fromkeys(o for leaf in found.leaves for o in leaf.loops)
+    written = {a.memory.name: a.memory.variable for _, a in found.shared if a.kind == "write" and a.chosen_by}
+    apart = {
+        memory: tuple(o for o in loops if _tells_apart(region.subject.known(o).verdict, variable))
+        for memory, variable in written.items()
+    }
+    return {memory: ordinals for memory, ordinals in apart.items() if ordinals}
+
+
+def _tells_apart(verdict: Verdict, variable: Variable) -> bool:
+    """True if a verdict says that no two iterations use one element of a variable, of which they have no
+    copies."""
+    if not isinstance(verdict, Parallel):
+        return False
+    copied = (*verdict.private, *verdict.lastprivate, *(each.variable for each in verdict.reductions))
+    return not any(each.startswith(variable.source_name) for each in copied)
+
+
+def _carried(found: Leaves, loops: Collection[int]) -> isl.UnionMap:
+    """Pairs of instances in different iterations of some loops, and in the same ones of all around these."""
+    result = isl.UnionMap("{ }")
+    for one, other in product(found.leaves, repeat=2):
+        for depth, ordinal in enumerate(one.loops):
+            if one.loops[: depth + 1] != other.loops[: depth + 1]:
+                break
+            if ordinal in loops:
+                both = isl.Map.from_domain_and_range(one.domain, other.domain)
+                for k in range(depth):
+                    both = both.equate(isl.dim_type.in_, k, isl.dim_type.out, k)
+                same = both.equate(isl.dim_type.in_, depth, isl.dim_type.out, depth)
+                result = result.union(both.subtract(same).to_union_map())
+    return result
 
 
 def of_leaf(leaf: Leaf, relation: isl.Map) -> isl.Map:

@@ -15,10 +15,11 @@ import islpy as isl
 from polylsp.core.settings import Settings
 from polylsp.ir.effects import walk
 from polylsp.ir.program import Expr, If, Loop, Place, Read, Site, subexpressions, within
-from polylsp.ir.verdict import Assumption
+from polylsp.ir.verdict import Assumption, Parallel
 from polylsp.model.action import Declined
 from polylsp.model.kernel_report import DeviceCode
 from polylsp.poly.budget import budgeted
+from polylsp.targets.gpu.alternatives import separated
 from polylsp.targets.gpu.buffers import Memories, memories_of
 from polylsp.targets.gpu.coalescing import Reference, references
 from polylsp.targets.gpu.cuda_expressions import Unwritable
@@ -156,6 +157,9 @@ class Launched:
             if _is_inside(region, o, inside)
         ]
         found = [assumed for each in own for assumed in each.assumptions]
+        for ordinal in dict.fromkeys(o for loops in separated(region, self.leaves).values() for o in loops):
+            verdict = region.subject.known(ordinal).verdict
+            found += verdict.assumptions if isinstance(verdict, Parallel) else ()
         return tuple(dict.fromkeys((*region.scop.inherited, *found, *self.memories.assumptions)))
 
     @property

@@ -166,7 +166,7 @@ const STEPS = {
     await told.waitFor(WAIT);
     await page.locator('.view-line', { hasText: /OpenMP.*n=3000/ }).first().waitFor(WAIT);
     await clear(told);
-    await page.locator('.codelens-decoration:visible a', { hasText: /^Measure again/ }).first().click();
+    await page.locator('.codelens-decoration:visible a', { hasText: /^Measure again.*n=3000/ }).click(WAIT);
     await told.waitFor(WAIT);
     assert.equal(await input.isVisible(), false, 'sizes are remembered');
     await clear(told);
