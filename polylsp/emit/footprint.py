@@ -200,7 +200,7 @@ def section(
     written before it, with `names` or those that are visible there; `None` if it cannot be written.
     `may_be_empty`: where the region uses nothing, there may be nothing in it."""
     memory = accesses[0].memory
-    elements = touched(scop, accesses, region)
+    elements = _in_each_run(subject, scop, touched(scop, accesses, region), region)
     if names is None:
         names = names_before(subject, scop, region)
         if subject.language != PYTHON.name and memory.via & subject.counted_wide:
@@ -210,6 +210,7 @@ def section(
         found = _linear(memory, elements, names)
         return found or _whole(subject, memory, names, region, None)
     around = touched(scop, [a for a in scop.accesses if a.memory is memory], replace(region, around=()))
+    around = _in_each_run(subject, scop, around, region)
     declared = declared_rows(memory.variable.type, names)
     where = entered(subject, scop, region)
     own = declared if may_be_empty else None
@@ -269,6 +270,22 @@ def touched(scop: Scop, accesses: Sequence[Access], region: Stretch) -> isl.Set:
         result = elements if result is None else result.union(elements)
     assert result is not None
     return result
+
+
+def _in_each_run(subject: Subject, scop: Scop, elements: isl.Set, region: Stretch) -> isl.Set:
+    """Elements without the parameters that only say whether `region` runs at all: a condition of data, or one
+    that has no name there."""
+    first = next((each for each in subject.facts.loops if region.holds(each.site)), None)
+    nest = subject.nest(first.ordinal) if first is not None else None
+    if first is None or nest is None or region.depth(scop):
+        return elements
+    runs = nest[1].entries[first.ordinal].active.params()
+    for k in range(runs.dim(_PARAM)):
+        at = elements.find_dim_by_name(_PARAM, runs.get_dim_name(_PARAM, k) or "")
+        if at >= 0 and runs.involves_dims(_PARAM, k, 1):
+            wider = elements.project_out(_PARAM, at, 1)
+            elements = wider if wider.intersect_params(runs).is_equal(elements) else elements
+    return elements
 
 
 def entered(subject: Subject, scop: Scop, region: Stretch) -> isl.Set:
