@@ -394,6 +394,14 @@ def exceeds_zero(difference: isl.Aff, names: Names) -> str | None:
     return None if above is None or below is None else f"{above} > {below}"
 
 
+def differs(difference: isl.Aff, names: Names) -> str | None:
+    """Condition that a difference is not zero; `None` if C cannot express it."""
+    above, below = (spelled(_part(each), names) for each in (difference, difference.neg()))
+    if above is None or below is None:
+        return None
+    return f"{above} != {below}"
+
+
 def _part(value: isl.Aff) -> isl.Aff:
     """The terms that are added, without those that are subtracted."""
     zero = isl.Val(0)

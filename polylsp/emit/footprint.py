@@ -19,6 +19,7 @@ from polylsp.emit.affine_bounds import (
     Names,
     alone,
     at_least,
+    differs,
     exceeds_zero,
     highest_row,
     hull,
@@ -200,17 +201,79 @@ def section(
     written before it, with `names` or those that are visible there; `None` if it cannot be written.
     `may_be_empty`: where the region uses nothing, there may be nothing in it."""
     memory = accesses[0].memory
-    elements = _in_each_run(subject, scop, touched(scop, accesses, region), region)
     if names is None:
         names = names_before(subject, scop, region)
         if subject.language != PYTHON.name and memory.via & subject.counted_wide:
             wide = frozenset(v.source_name for v in subject.variables if is_wide(v.type))
             names = replace(names, wide=wide)
+    found = _extent(subject, scop, accesses, region, names, may_be_empty)
+    if found is None or memory.variable.storage != "parameter" or subject.language == PYTHON.name:
+        return found
+    idle, used = _idle(subject, scop, accesses, region)
+    sizes = at_least(0, names.sizes)
+    idle = idle.intersect(sizes) if found.rows is None else found.rows.intersect_params(idle).params()
+    if idle.is_empty() or declared_rows(memory.variable.type, names) is not None:
+        return found
+    # The model's name for the question whether the pointer is null.
+    name = memory.variable.source_name
+    null = {each: name for each, text in scop.parameters.items() if text == f"{name} != 0"}
+    condition = _condition(used, names, null) if may_be_empty else None
+    if condition is None:
+        return replace(found, assumed=True)
+    count = f"({condition} ? {found.count} : 0)"
+    text = f"{name}[{found.first}:{count}]{_whole_rows(subject, memory, found.inner)}"
+    return replace(found, text=text, count=count, conditional=True)
+
+
+def _idle(
+    subject: Subject, scop: Scop, accesses: Sequence[Access], region: Stretch
+) -> tuple[isl.Set, isl.Set]:
+    """Values of parameters at which the loops around some accesses run, and none of these happens because of
+    conditions: what a pointer leads to is unknown then; and those at which some happen, among the first."""
+    runs: isl.Set | None = None
+    for access in accesses:
+        loops = scop.statements[access.statement].loops[region.depth(scop) :]
+        if not loops:
+            return isl.Set("{ : false }"), isl.Set("{ : }")
+        own = iterations(scop, loops[-1], region).params()
+        runs = own if runs is None else runs.union(own)
+    assert runs is not None
+    runs = runs.intersect(entered(subject, scop, region))
+    used = in_each_run(subject, scop, touched(scop, accesses, region), region).params()
+    return runs.subtract(used), used.gist(runs).coalesce()
+
+
+def _condition(values: isl.Set, names: Names, null: Mapping[str, str]) -> str | None:
+    """The condition in C that parameters have some values: a few inequalities, or one number that is not
+    another, or a pointer (`null`, by parameter) that is not null; `None` if it is another one, or cannot be
+    written."""
+    conditions = _conditions(values)
+    texts = _texts(conditions, names) if conditions else None
+    if texts:
+        return " && ".join(texts)
+    others = values.complement().coalesce().get_basic_sets()
+    equal = others[0].get_constraints() if len(others) == 1 and not others[0].dim(isl.dim_type.div) else []
+    if len(equal) != 1 or not equal[0].is_equality():
+        return None
+    return differs(equal[0].get_aff(), replace(names, parameters={**names.parameters, **null}))
+
+
+def _extent(
+    subject: Subject,
+    scop: Scop,
+    accesses: Sequence[Access],
+    region: Stretch,
+    names: Names,
+    may_be_empty: bool,
+) -> Section | None:
+    """The section as far as loops tell: conditions inside of them may let nothing in it be used."""
+    memory = accesses[0].memory
+    elements = in_each_run(subject, scop, touched(scop, accesses, region), region)
     if memory.strides:
         found = _linear(memory, elements, names)
         return found or _whole(subject, memory, names, region, None)
     around = touched(scop, [a for a in scop.accesses if a.memory is memory], replace(region, around=()))
-    around = _in_each_run(subject, scop, around, region)
+    around = in_each_run(subject, scop, around, region)
     declared = declared_rows(memory.variable.type, names)
     where = entered(subject, scop, region)
     own = declared if may_be_empty else None
@@ -272,7 +335,7 @@ def touched(scop: Scop, accesses: Sequence[Access], region: Stretch) -> isl.Set:
     return result
 
 
-def _in_each_run(subject: Subject, scop: Scop, elements: isl.Set, region: Stretch) -> isl.Set:
+def in_each_run(subject: Subject, scop: Scop, elements: isl.Set, region: Stretch) -> isl.Set:
     """Elements without the parameters that only say whether `region` runs at all: a condition of data, or one
     that has no name there."""
     first = next((each for each in subject.facts.loops if region.holds(each.site)), None)

@@ -15,7 +15,7 @@ from polylsp.analysis.dependence.conflicts import Conflicts, before
 from polylsp.analysis.dependence.privatisation import covered
 from polylsp.analysis.scop.objects import overlap_assumptions
 from polylsp.emit.c_pragmas import Stretch
-from polylsp.emit.footprint import Section, entered, section, touched
+from polylsp.emit.footprint import Section, entered, in_each_run, section, touched
 from polylsp.emit.source_names import why_not_named
 from polylsp.emit.subject import Subject
 from polylsp.ir.effects import effects
@@ -254,9 +254,8 @@ def fills(asked: Question, part: Section, sure: list[Access], place: Stretch) ->
     """True if one run of the code surely writes all of the section, for all sizes."""
     if part.elements is None or not sure:
         return False
-    return part.elements.intersect_params(entered(asked.subject, asked.scop, place)).is_subset(
-        touched(asked.scop, sure, place)
-    )
+    written = in_each_run(asked.subject, asked.scop, touched(asked.scop, sure, place), place)
+    return part.elements.intersect_params(entered(asked.subject, asked.scop, place)).is_subset(written)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -60,6 +60,17 @@ static void f_sums(int n, double *restrict x, const int *restrict p, const doubl
         x[p[i]] += v[i];
 }
 
+/* A product with a sparse matrix, unless there is nothing in it. */
+static void f_product(int n, const int *restrict p, const int *restrict list, const double *restrict v,
+                      double *restrict y)
+{
+    if (p[n] == 0)
+        return;
+    for (int j = 0; j < n; j++)
+        for (int k = p[j]; k < p[j + 1]; k++)
+            y[j] += v[k] * list[k];
+}
+
 /* In order, as an element that is chosen by data is read where each iteration needs it. */
 static void f_followed(int n, double *restrict out, const int *restrict list, const double *restrict v)
 {
@@ -109,6 +120,8 @@ int main(void)
         shown("columns", n, w);
         f_sums(n, w, p, v);
         shown("sums", n, w);
+        f_product(n, p, list, v, w);
+        shown("product", n, w);
         f_followed(n, w, list, v);
         shown("followed", n, w);
         free(v), free(w), free(list), free(p);
