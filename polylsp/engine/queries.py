@@ -208,14 +208,12 @@ def tried(
 
 
 # --------------------------------------------------------------------------------------------------
-# Pipeline: every query that the program answers, in reading order; its table of contents.
-#
-# read a file to functions, each a language-neutral program (languages, frontends) summarised reads
-# and writes of a call of a function (deciding, linking, analysis.summary) decided verdicts,
-# dependences, nests (deciding, analysis.facts) analyse all of it, placed in the text (model.report)
-# drawn the iterations of a loop, to be drawn (analysis.space) edit edit of the text by an action
-# (editing, codegen.asked) work amount of work of a loop (editing, codegen.work) measurable calls of
-# a function for measuring, and its versions (planning, codegen.harness)
+# Queries in reading order: a file is read to functions, each a language-neutral program
+# (`engine.reading`, `frontends`); reads and writes of calls are summarised, and verdicts, dependences
+# and nests decided (`engine.decisions`, `analysis`); `analyse` places all of it in the text
+# (`model.facts`). On request `drawn` gives the iterations of a loop, `edit` the edit of an action
+# (`edits.answer`), `work` the work of a loop, and `measurable` a plan for measuring
+# (`engine.measurement_plans`).
 #
 # Each is a query by value and remembered, so an edit recomputes only what it changed.
 # --------------------------------------------------------------------------------------------------

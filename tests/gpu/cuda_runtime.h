@@ -416,6 +416,41 @@ PLAYED_ATOMIC(atomicAdd, double, +)
 PLAYED_ATOMICS(atomicAnd, &)
 PLAYED_ATOMICS(atomicOr, |)
 PLAYED_ATOMICS(atomicXor, ^)
+#define PLAYED_EXTREMES(type)                                                                                  \
+    inline type atomicMax(type *address, type value)                                                           \
+    {                                                                                                          \
+        type before = *address;                                                                                \
+        *address = before < value ? value : before;                                                            \
+        return before;                                                                                         \
+    }                                                                                                          \
+    inline type atomicMin(type *address, type value)                                                           \
+    {                                                                                                          \
+        type before = *address;                                                                                \
+        *address = value < before ? value : before;                                                            \
+        return before;                                                                                         \
+    }
+PLAYED_EXTREMES(int)
+PLAYED_EXTREMES(unsigned int)
+PLAYED_EXTREMES(long long)
+PLAYED_EXTREMES(unsigned long long)
+template <typename T> T atomicCAS(T *address, T compared, T value)
+{
+    T before = *address;
+    if (before == compared)
+        *address = value;
+    return before;
+}
+template <typename To, typename From> To played_bits(From value)
+{
+    To result;
+    static_assert(sizeof(To) == sizeof(From), "bits of another width");
+    __builtin_memcpy(&result, &value, sizeof(To));
+    return result;
+}
+inline long long __double_as_longlong(double value) { return played_bits<long long>(value); }
+inline double __longlong_as_double(long long value) { return played_bits<double>(value); }
+inline unsigned int __float_as_uint(float value) { return played_bits<unsigned int>(value); }
+inline float __uint_as_float(unsigned int value) { return played_bits<float>(value); }
 
 // --- Calls of the host ----------------------------------------------------------------------------------
 

@@ -40,6 +40,7 @@ from polylsp.ir.program import (
     stripped,
 )
 from polylsp.ir.spelling import PRECEDENCE
+from polylsp.ir.verdict import ReductionOperator
 
 
 class Unwritable(Exception):
@@ -55,6 +56,14 @@ class Helper:
     function: Function
     lines: tuple[str, ...]
     written: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Atomic:
+    """Update by an `operator` of elements of a type, which several threads may make of one."""
+
+    operator: ReductionOperator
+    element: Type
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +88,7 @@ class Words:
     narrow: frozenset[str] = frozenset()
     strides: frozenset[str] = frozenset()
     index: str = ""
-    atomic: frozenset[Site] = frozenset()
+    atomic: Mapping[Site, Atomic] = field(default_factory=dict[Site, "Atomic"])
     formers: Mapping[Site, str] = field(default_factory=dict[Site, str])
     helpers: Mapping[str, Helper] = field(default_factory=dict[str, Helper])
     returns: Type | None = None
@@ -365,9 +374,11 @@ class Update:
     words: str
 
 
-def update_of(assign: Assign) -> Update | None:
-    """An assignment as an update that a device has."""
+def update_of(assign: Assign, operator: ReductionOperator) -> Update | None:
+    """An assignment as an update by an operator that a device has."""
     of_type, added = assign.target.type, additive(assign)
+    if operator in EXTREMES:
+        return _extremum(assign, operator)
     if isinstance(of_type, Floating):
         return Update("atomicAdd", *added, "") if added is not None and of_type.bits in (32, 64) else None
     if not isinstance(of_type, Integer) or of_type.bits not in (32, 64):
@@ -380,9 +391,53 @@ def update_of(assign: Assign) -> Update | None:
     return Update("atomicAdd", *added, words)
 
 
+EXTREMES: Mapping[ReductionOperator, str] = {"min": "atomicMin", "max": "atomicMax"}
+
+
+def _extremum(assign: Assign, operator: ReductionOperator) -> Update | None:
+    """An extremum of an element and what is assigned to it: where that was chosen between the element and
+    another value, the element has only come nearer to the extremum since."""
+    match assign.target.type:
+        case Integer(bits=32):
+            return Update(EXTREMES[operator], assign.value, 1, "")
+        case Integer(bits=64, signed=signed):
+            words = "long long" if signed else "unsigned long long"
+            return Update(EXTREMES[operator], assign.value, 1, words)
+        case Floating(bits=32 | 64) as element:
+            return Update(_extremum_name(Atomic(operator, element)), assign.value, 1, "")
+        case _:
+            return None
+
+
+def _extremum_name(update: Atomic) -> str:
+    return f"{EXTREMES[update.operator]}_{plain_words(update.element)}"
+
+
+def extremum_lines(update: Atomic) -> tuple[str, ...]:
+    """The function for an extremum of floating-point elements, which CUDA lacks (CUDA C++ Programming Guide,
+    "Atomic Functions", by compare and swap)."""
+    words, sign = plain_words(update.element), "<" if update.operator == "min" else ">"
+    is_double = update.element == Floating(64)
+    bits = "unsigned long long" if is_double else "unsigned int"
+    value_of = "__longlong_as_double" if is_double else "__uint_as_float"
+    bits_of = "__double_as_longlong" if is_double else "__float_as_uint"
+    return (
+        f"static __device__ void {_extremum_name(update)}({words} *element, {words} value)",
+        "{",
+        f"    {bits} *place = ({bits} *)element, seen = *place, before;",
+        "    do {",
+        "        before = seen;",
+        f"        if (!(value {sign} {value_of}(before)))",
+        "            return;",
+        f"        seen = atomicCAS(place, before, ({bits}){bits_of}(value));",
+        "    } while (seen != before);",
+        "}",
+    )
+
+
 def update_text(assign: Assign, words: Words) -> str:
     """The call that makes an update; raises `Unwritable`."""
-    update = update_of(assign)
+    update = update_of(assign, words.atomic[assign.target.site].operator)
     if update is None:
         line = words.subject.line_number(assign.site)
         raise Unwritable(f"The update in line {line} cannot be made by several threads.")

@@ -284,9 +284,10 @@ class _Inspector:
         yield [_Line(f"{words}{target.variable.source_name}{operator}{self._text(statement.value)};")]
 
     def _if(self, statement: If) -> Iterator[list[_Line]]:
-        yield from self._measures(statement)
+        measured = list(self._measures(statement))
+        yield from measured
         then, otherwise = self._block(statement.then), self._block(statement.otherwise)
-        if not then and not otherwise:
+        if all(each in measured for each in (*then, *otherwise)):
             return
         condition = self._text(statement.condition)
         if not then:
@@ -317,7 +318,11 @@ class _Inspector:
         uses = [use for value in expressions(statement) for use in _places(value, (), self.names)]
         if isinstance(statement, Assign) and statement.target.variable.source_name in self.names:
             uses.append(((), statement.target))
-        for key in dict.fromkeys((tuple(self._guard(g) for g in guards), place) for guards, place in uses):
+        always = [self._update((), place) for guards, place in uses if not guards]
+        yield from (each for k, each in enumerate(always) if each not in always[:k])
+        # What is measured anyway needs no conditions, which may depend on what the nest sets.
+        rest = [(guards, place) for guards, place in uses if self._update((), place) not in always]
+        for key in dict.fromkeys((tuple(self._guard(g) for g in guards), place) for guards, place in rest):
             yield self._update(*key)
 
     def _guard(self, guard: tuple[Expr, bool]) -> str:

@@ -14,7 +14,7 @@ import islpy as isl
 
 from polylsp.core.settings import Settings
 from polylsp.ir.effects import walk
-from polylsp.ir.program import Expr, If, Loop, Place, Read, Site, subexpressions, within
+from polylsp.ir.program import Expr, Floating, If, Loop, Place, Read, Site, subexpressions, within
 from polylsp.ir.verdict import Assumption, Parallel
 from polylsp.model.action import Declined
 from polylsp.model.kernel_report import DeviceCode
@@ -22,11 +22,11 @@ from polylsp.poly.budget import budgeted
 from polylsp.targets.gpu.alternatives import separated
 from polylsp.targets.gpu.buffers import Memories, memories_of
 from polylsp.targets.gpu.coalescing import Reference, references
-from polylsp.targets.gpu.cuda_expressions import Unwritable
+from polylsp.targets.gpu.cuda_expressions import EXTREMES, Unwritable, extremum_lines
 from polylsp.targets.gpu.emission_context import Setting, setting_of
 from polylsp.targets.gpu.kernels import Written, written
 from polylsp.targets.gpu.leaves import Leaf, Leaves
-from polylsp.targets.gpu.mapping import Kernel, further, is_same, maps_of, onto
+from polylsp.targets.gpu.mapping import Kernel, further, is_same, maps_of, onto, sets_of
 from polylsp.targets.gpu.region import Region, loops_at
 from polylsp.targets.gpu.schedule_choice import Choice, chosen, rounded
 from polylsp.targets.gpu.slabs import Slabs, slabs_of
@@ -160,7 +160,17 @@ class Launched:
         for ordinal in dict.fromkeys(o for loops in separated(region, self.leaves).values() for o in loops):
             verdict = region.subject.known(ordinal).verdict
             found += verdict.assumptions if isinstance(verdict, Parallel) else ()
+        found += self._reassociated()
         return tuple(dict.fromkeys((*region.scop.inherited, *found, *self.memories.assumptions)))
+
+    def _reassociated(self) -> Iterator[Assumption]:
+        """Assumptions under which the updates that threads make in another order give the same."""
+        for kernel, _ in self.kernels:
+            own = {each.get_tuple_name() for each in sets_of(kernel.domain)}
+            is_sum = sum_of(kernel, self.leaves) is not None
+            for leaf, access in self.leaves.shared:
+                if leaf.name in own and (is_sum or access.memory.name in self.leaves.atomic):
+                    yield from access.assumed if access.update is not None else ()
 
     @property
     def remarks(self) -> Iterator[str]:
@@ -266,7 +276,10 @@ def device_lines(found: Launched, *, generic: bool = False) -> Iterator[str]:
     type."""
     kernels = [_generic(made) if generic else list(made.lines) for _, made in found.kernels]
     kernels += [list(total_kernel(total)) for total in found.setting.totals]
-    kernels = [*(list(each.lines) for each in found.setting.words.helpers.values()), *kernels]
+    words = found.setting.words
+    extremes = dict.fromkeys(a for a in words.atomic.values() if a.operator in EXTREMES)
+    own = [list(extremum_lines(each)) for each in extremes if isinstance(each.element, Floating)]
+    kernels = [*own, *(list(each.lines) for each in words.helpers.values()), *kernels]
     for number, lines in enumerate(kernels):
         yield from [""] if number else []
         yield from lines

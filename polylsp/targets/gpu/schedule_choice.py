@@ -32,7 +32,7 @@ from polylsp.targets.gpu.alternatives import (
     in_turn,
     scheduled,
 )
-from polylsp.targets.gpu.cuda_expressions import update_of
+from polylsp.targets.gpu.cuda_expressions import EXTREMES, Atomic, update_of
 from polylsp.targets.gpu.expansion import expanded, placed, renamed, scalar_expanded
 from polylsp.targets.gpu.leaves import Leaf, Leaves, leaves_of, useful, varies
 from polylsp.targets.gpu.mapping import Date, Kernel, kernels, maps_of, respects, sets_of
@@ -40,9 +40,10 @@ from polylsp.targets.gpu.region import Region
 from polylsp.targets.gpu.sum_kernels import mixes_a_sum, sum_of, updates
 
 
-def with_atomics(found: Leaves, seen: Leaves, made: Sequence[Kernel]) -> Leaves | None:
+def with_atomics(found: Leaves, seen: Leaves, made: Sequence[Kernel], extremes: bool) -> Leaves | None:
     """The leaves that were `found`, with updates that may come in any order, if of those that were `seen` one
-    thread alone makes some; `None` if there are none that a device can make one at a time."""
+    thread alone makes some; `None` if there are none that a device can make one at a time. `extremes`: these
+    may be minima and maxima."""
     alone = {
         each.get_tuple_name()
         for kernel in made
@@ -54,34 +55,37 @@ def with_atomics(found: Leaves, seen: Leaves, made: Sequence[Kernel]) -> Leaves 
         for leaf, access in seen.shared
         if leaf.name in alone and access.kind == "write" and access.update is not None
     }
-    able = frozenset(name for name in updated if _can_be_atomic(found, name))
+    able = frozenset(name for name in updated if _can_be_atomic(found, name, extremes))
     return replace(found, atomic=able) if able else None
 
 
-def _can_be_atomic(found: Leaves, name: str) -> bool:
+def _can_be_atomic(found: Leaves, name: str, extremes: bool) -> bool:
     """True if a device supports all updates of a memory, and these have one operator."""
     own = [(leaf, a) for leaf, a in found.shared if a.memory.name == name and a.update is not None]
     writes = [(leaf, access) for leaf, access in own if access.kind == "write"]
-    return len({a.update for _, a in own}) == 1 and all(_is_able(leaf, access) for leaf, access in writes)
+    operators = {a.update for _, a in own}
+    known = extremes or operators.isdisjoint(EXTREMES)
+    return known and len(operators) == 1 and all(_is_able(leaf, access) for leaf, access in writes)
 
 
 def _is_able(leaf: Leaf, access: Access) -> bool:
     targets = (s for s in walk(*leaf.statements) if isinstance(s, Assign) and s.target.site == access.site)
-    return any(update_of(each) is not None for each in targets)
+    return access.update is not None and any(update_of(each, access.update) is not None for each in targets)
 
 
-def sites_of(found: Leaves) -> frozenset[Site]:
-    """Sites of atomic updates."""
-    return frozenset(
-        access.site
+def sites_of(found: Leaves) -> dict[Site, Atomic]:
+    """Atomic updates by their sites."""
+    return {
+        access.site: Atomic(access.update, access.memory.element)
         for _, access in found.shared
         if access.memory.name in found.atomic and access.update is not None and access.kind == "write"
-    )
+    }
 
 
 def rounded(found: Leaves) -> Iterator[str]:
     """Remarks on updates whose order is open."""
-    memories = (a.memory for _, a in found.shared if a.memory.name in found.atomic)
+    added = (a for _, a in found.shared if a.memory.name in found.atomic and a.update not in EXTREMES)
+    memories = (a.memory for a in added)
     real = dict.fromkeys(m.path for m in memories if isinstance(m.element, Floating))
     for name in real:
         yield f"Threads update `{name}` in any order: sums may differ in their last digits from run to run."
@@ -160,7 +164,7 @@ def _chosen(
         # What there is already is not lost where a better one takes too long to find.
         made = budgeted(settings.max_operations, lambda o=other: _best(region, o, settings))
         best = made if isinstance(made, Choice) and made.steps < best.steps else best
-    updating = with_atomics(found, best.leaves, best.kernels)
+    updating = with_atomics(found, best.leaves, best.kernels, extremes=expands)
     if updating is not None:
         made = budgeted(settings.max_operations, lambda: _best(region, updating, settings))
         best = made if isinstance(made, Choice) and made.steps < best.steps else best

@@ -71,6 +71,30 @@ static void f_product(int n, const int *restrict p, const int *restrict list, co
             y[j] += v[k] * list[k];
 }
 
+/* Extremes of elements that may be the same ones. */
+static void f_largest(int n, double *restrict x, const int *restrict p, const double *restrict v)
+{
+    for (int i = 0; i < n; i++)
+        x[p[i]] = x[p[i]] > v[i] ? x[p[i]] : v[i];
+}
+
+static void f_least(int n, int m, float *restrict x, const int *restrict p, const double *restrict v)
+{
+    for (int i = 0; i < n; i++)
+        if (x[p[i] % m] > (float)v[i])
+            x[p[i] % m] = (float)v[i];
+}
+
+static void f_last(int n, int m, int *restrict x, long *restrict y, const int *restrict p)
+{
+    for (int i = 0; i < n; i++)
+        if (p[i] >= 0)
+            x[i % m] = x[i % m] < p[i] ? p[i] : x[i % m];
+    for (int i = 0; i < n; i++)
+        if (y[p[i] % m] > -3 * i)
+            y[p[i] % m] = -3 * i;
+}
+
 /* In order, as an element that is chosen by data is read where each iteration needs it. */
 static void f_followed(int n, double *restrict out, const int *restrict list, const double *restrict v)
 {
@@ -120,6 +144,16 @@ int main(void)
         shown("columns", n, w);
         f_sums(n, w, p, v);
         shown("sums", n, w);
+        f_largest(n, w, p, v);
+        shown("largest", n, w);
+        int few = n < 5 ? n : 5;
+        float f[5] = {3, 3, -3, 3, 1};
+        int x[5] = {-4, 9, 0, 3, 2};
+        long y[5] = {8, 1, -9, 1L << 40, -(1L << 40)};
+        f_least(n, few, f, p, v);
+        f_last(n, few, x, y, p);
+        for (int i = 0; i < few; i++)
+            printf("extremes %g %d %ld\n", f[i], x[i], y[i]);
         f_product(n, p, list, v, w);
         shown("product", n, w);
         f_followed(n, w, list, v);
