@@ -60,7 +60,10 @@ def separated(region: Region, found: Leaves) -> dict[str, tuple[int, ...]]:
     """Memories that are written at subscripts from index arrays, each with the loops (ordinals) of which no
     two iterations use one element of it, by their verdicts."""
     loops = dict.fromkeys(o for leaf in found.leaves for o in leaf.loops)
-    written = {a.memory.name: a.memory.variable for _, a in found.shared if a.kind == "write" and a.chosen_by}
+    # Variables of an iteration are no matter of a verdict, but threads may share them.
+    own = declared_in(region.statements)
+    chosen = (a.memory for _, a in found.shared if a.kind == "write" and a.chosen_by)
+    written = {memory.name: memory.variable for memory in chosen if memory.variable.name not in own}
     apart = {
         memory: tuple(o for o in loops if _tells_apart(region.subject.known(o).verdict, variable))
         for memory, variable in written.items()
