@@ -390,16 +390,17 @@ def _exceeds(left: isl.Aff, right: isl.Aff, names: Names) -> str | None:
 def exceeds_zero(difference: isl.Aff, names: Names) -> str | None:
     """Condition that a difference is positive, without subtractions on either side; `None` if C cannot
     express it."""
-    above, below = (spelled(_part(each), names) for each in (difference, difference.neg()))
-    return None if above is None or below is None else f"{above} > {below}"
+    return _compared(difference, ">", names)
 
 
 def differs(difference: isl.Aff, names: Names) -> str | None:
-    """Condition that a difference is not zero; `None` if C cannot express it."""
+    """Condition that a difference is not zero, in the same form."""
+    return _compared(difference, "!=", names)
+
+
+def _compared(difference: isl.Aff, operator: str, names: Names) -> str | None:
     above, below = (spelled(_part(each), names) for each in (difference, difference.neg()))
-    if above is None or below is None:
-        return None
-    return f"{above} != {below}"
+    return None if above is None or below is None else f"{above} {operator} {below}"
 
 
 def _part(value: isl.Aff) -> isl.Aff:

@@ -206,18 +206,22 @@ def section(
         if subject.language != PYTHON.name and memory.via & subject.counted_wide:
             wide = frozenset(v.source_name for v in subject.variables if is_wide(v.type))
             names = replace(names, wide=wide)
-    found = _extent(subject, scop, accesses, region, names, may_be_empty)
-    if found is None or memory.variable.storage != "parameter" or subject.language == PYTHON.name:
+    elements = in_each_run(subject, scop, touched(scop, accesses, region), region)
+    found = _extent(subject, scop, memory, elements, region, names, may_be_empty)
+    is_sized = declared_rows(memory.variable.type, names) is not None
+    if found is None or is_sized or memory.variable.storage != "parameter" or subject.language == PYTHON.name:
         return found
-    idle, used = _idle(subject, scop, accesses, region)
+    runs = _reached(subject, scop, accesses, region)
+    idle = runs.subtract(elements.params())
     sizes = at_least(0, names.sizes)
     idle = idle.intersect(sizes) if found.rows is None else found.rows.intersect_params(idle).params()
-    if idle.is_empty() or declared_rows(memory.variable.type, names) is not None:
+    if idle.is_empty():
         return found
-    # The model's name for the question whether the pointer is null.
+    # What a pointer leads to is unknown where conditions in the loops let none of it be used.
     name = memory.variable.source_name
+    # The model's name for the question whether the pointer is null.
     null = {each: name for each, text in scop.parameters.items() if text == f"{name} != 0"}
-    condition = _condition(used, names, null) if may_be_empty else None
+    condition = _condition(elements, names, runs, null) if may_be_empty else None
     if condition is None:
         return replace(found, assumed=True)
     count = f"({condition} ? {found.count} : 0)"
@@ -225,33 +229,28 @@ def section(
     return replace(found, text=text, count=count, conditional=True)
 
 
-def _idle(
-    subject: Subject, scop: Scop, accesses: Sequence[Access], region: Stretch
-) -> tuple[isl.Set, isl.Set]:
-    """Values of parameters at which the loops around some accesses run, and none of these happens because of
-    conditions: what a pointer leads to is unknown then; and those at which some happen, among the first."""
-    runs: isl.Set | None = None
+def _reached(subject: Subject, scop: Scop, accesses: Sequence[Access], region: Stretch) -> isl.Set:
+    """Values of parameters at which the loops in `region` around some accesses run; none if an access is
+    outside of them."""
+    result: isl.Set | None = None
     for access in accesses:
         loops = scop.statements[access.statement].loops[region.depth(scop) :]
         if not loops:
-            return isl.Set("{ : false }"), isl.Set("{ : }")
+            return isl.Set("{ : false }")
         own = iterations(scop, loops[-1], region).params()
-        runs = own if runs is None else runs.union(own)
-    assert runs is not None
-    runs = runs.intersect(entered(subject, scop, region))
-    used = in_each_run(subject, scop, touched(scop, accesses, region), region).params()
-    return runs.subtract(used), used.gist(runs).coalesce()
+        result = own if result is None else result.union(own)
+    assert result is not None
+    return result.intersect(entered(subject, scop, region))
 
 
-def _condition(values: isl.Set, names: Names, null: Mapping[str, str]) -> str | None:
-    """The condition in C that parameters have some values: a few inequalities, or one number that is not
-    another, or a pointer (`null`, by parameter) that is not null; `None` if it is another one, or cannot be
-    written."""
-    conditions = _conditions(values)
-    texts = _texts(conditions, names) if conditions else None
+def _condition(used: isl.Set, names: Names, where: isl.Set, null: Mapping[str, str]) -> str | None:
+    """The condition in C under which some elements are used, at the parameters' values `where`: a few
+    inequalities, or one number that is not another, or a pointer (`null`, by parameter) that is not null;
+    `None` if it is another one, or cannot be written."""
+    texts = used_where(used, names, where)
     if texts:
         return " && ".join(texts)
-    others = values.complement().coalesce().get_basic_sets()
+    others = used.params().gist(where).complement().coalesce().get_basic_sets()
     equal = others[0].get_constraints() if len(others) == 1 and not others[0].dim(isl.dim_type.div) else []
     if len(equal) != 1 or not equal[0].is_equality():
         return None
@@ -261,14 +260,13 @@ def _condition(values: isl.Set, names: Names, null: Mapping[str, str]) -> str | 
 def _extent(
     subject: Subject,
     scop: Scop,
-    accesses: Sequence[Access],
+    memory: Memory,
+    elements: isl.Set,
     region: Stretch,
     names: Names,
     may_be_empty: bool,
 ) -> Section | None:
     """The section as far as loops tell: conditions inside of them may let nothing in it be used."""
-    memory = accesses[0].memory
-    elements = in_each_run(subject, scop, touched(scop, accesses, region), region)
     if memory.strides:
         found = _linear(memory, elements, names)
         return found or _whole(subject, memory, names, region, None)

@@ -226,8 +226,8 @@ def _devices() -> tuple[str, ...]:
 
 
 def _user(limits: Limits, folder: str) -> int:
-    """User id under which the measured program runs: this process's own, or `nobody` in place of root, if the
-    program is no compiler and `nobody` can reach its folders."""
+    """Id of the user that runs the measured program. Root's programs run as `nobody`, except compilers and
+    programs in folders that `nobody` cannot read."""
     if os.geteuid() != 0 or limits.trusted:
         return os.getuid()
     return NOBODY if _is_reached(folder) and all(map(_is_reached, limits.reads)) else os.getuid()

@@ -1,5 +1,5 @@
-"""Inspector loops: how much of an array a nest uses whose subscripts are data (`v[list[i]]`), computed before
-it (inspector/executor: Saltz et al., IEEE Trans. Computers 1991).
+"""Inspector loops: the size of the used part of an array, computed before a nest whose subscripts are
+data, as in `v[list[i]]` (inspector/executor: Saltz et al., IEEE Trans. Computers 1991).
 
 The inspector is the backward slice of the nest from the subscripts of these arrays: the loops, conditions
 and assignments on which a subscript depends, in the words of the source. It takes the path that the nest
@@ -319,7 +319,7 @@ class _Inspector:
         if isinstance(statement, Assign) and statement.target.variable.source_name in self.names:
             uses.append(((), statement.target))
         always = [self._update((), place) for guards, place in uses if not guards]
-        yield from (each for k, each in enumerate(always) if each not in always[:k])
+        yield from always
         # What is measured anyway needs no conditions, which may depend on what the nest sets.
         rest = [(guards, place) for guards, place in uses if self._update((), place) not in always]
         for key in dict.fromkeys((tuple(self._guard(g) for g in guards), place) for guards, place in rest):
