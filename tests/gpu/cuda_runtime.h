@@ -23,7 +23,12 @@
 #include <cstring>
 #include <functional>
 #include <map>
+// Threads of a block jump between their stacks, which `_FORTIFY_SOURCE` takes for an error.
+#pragma push_macro("__USE_FORTIFY_LEVEL")
+#undef __USE_FORTIFY_LEVEL
+#define __USE_FORTIFY_LEVEL 0
 #include <csetjmp>
+#pragma pop_macro("__USE_FORTIFY_LEVEL")
 #include <memory>
 #include <set>
 #include <string>

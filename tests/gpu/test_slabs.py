@@ -69,7 +69,7 @@ CUT = {
             "(size_t)(end - first + 2) * 23",
             "long long slab = n - 2;",
             "if ((long long)(1 + n - 2) * 23 > INT_MAX)",
-            "staged_a - (ptrdiff_t)1 * 23",
+            "staged_a + ((ptrdiff_t)first * 23 - (ptrdiff_t)1 * 23)",
         ),
     ),
     "what all slabs read, and a sum of all": Cut(

@@ -7,7 +7,10 @@ import re
 _VECTOR = re.compile(r"\*\(((?:const )?(?:float|double|int)[24]) \*\)&")
 _LAUNCH = re.compile(r"(\w+(?:<\w+>)?)<<<([^>]*?)(?:, 0, (\w+(?:\[\d+\])?))?>>>\((\))?")
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
-CXX = ("-std=c++17", "-O1", "-U_FORTIFY_SOURCE", *WARNINGS, "-Wno-unknown-pragmas", "-Wno-sign-compare")
+CXX = (
+    "-std=c++17", "-O1", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=3", *WARNINGS, "-Wno-unknown-pragmas",
+    "-Wno-sign-compare",
+)  # fmt: skip
 
 
 _MANY = re.compile(r"(const bool many\d* = )[^;]*;")

@@ -255,11 +255,12 @@ _REGISTERS_IN = isl.dim_type.in_
 @dataclass(frozen=True, eq=False)
 class Kept:
     """An element in a register for each value of the threads' dimensions: `element` is `{ [values] ->
-    A[element] }`. `loads`: its value before the launch may be read, or is not surely overwritten."""
+    A[element] }`. `loads` are the values for which the element as it was before the launch may be read, or
+    is not surely overwritten."""
 
     memory: Memory
     element: isl.Map
-    loads: bool
+    loads: isl.Set
     references: tuple[Reference, ...]
 
 
@@ -308,16 +309,19 @@ def _kept(launch: Launch, threads: Sequence[int], own: Sequence[Reference]) -> I
         yield Kept(own[0].access.memory, element, _loads(points, element, own), tuple(own))
 
 
-def _loads(points: isl.Map, element: isl.Map, own: Sequence[Reference]) -> bool:
-    """True if the value before the launch matters."""
+def _loads(points: isl.Map, element: isl.Map, own: Sequence[Reference]) -> isl.Set:
+    """The threads' values for which the element before the launch matters; all of them where these are no
+    single conjunction."""
     writes = isl.Map.empty(own[0].seen.get_space())
     for each in own:
         if each.access.kind == "write" and each.access.exact and each.sure:
             writes = writes.union(each.seen)
-    if not element.is_subset(writes.apply_domain(points)):
-        return True
+    found: isl.Set = element.subtract(writes.apply_domain(points)).domain()
     later = isl.Map.lex_lt(isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, writes.dim(_REGISTERS_IN)))
     # What was written at an earlier point of the same thread, which has that element to itself.
     known = later.reverse().apply_range(writes)
-    reads = (each.seen for each in own if each.access.kind == "read")
-    return not all(each.is_subset(known) for each in reads)
+    for each in own:
+        if each.access.kind == "read" and not each.seen.is_subset(known):
+            found = found.union(each.seen.subtract(known).domain().apply(points))
+    found = found.coalesce()
+    return found if found.is_empty() or found.n_basic_set() == 1 else element.domain()

@@ -372,10 +372,10 @@ def variable(frame: Frame, held: Held) -> str:
 def loaded(frame: Frame, held: Held) -> Iterator[str]:
     """The declaration, with the values before the launch where these matter."""
     extents = "".join(f"[{axis.each}]" for axis in frame.several)
-    if not held.kept.loads:
+    if held.kept.loads.is_empty():
         yield f"{held.words} {held.name}{extents}{' = {}' if extents else ' = 0'};"
         return
-    place, when = _element(frame, held), _when(frame, held)
+    place, when = _element(frame, held), _when(frame, held.kept.loads)
     value = f"{when} ? {place} : 0" if when else place
     if not extents:
         yield f"{held.words} {held.name} = {value};"
@@ -388,7 +388,7 @@ def stored(frame: Frame, held: Held) -> Iterator[str]:
     """Stores back to the array, by one of the threads that share the element."""
     if not held.stores:
         return
-    when = " && ".join(each for each in (_when(frame, held), one_lane(frame)) if each)
+    when = " && ".join(each for each in (_when(frame, held.kept.element.domain()), one_lane(frame)) if each)
     line = f"{_element(frame, held)} = {variable(frame, held)};"
     yield from unrolled(frame, list(braced(f"if ({when})", iter([line]))) if when else [line])
 
@@ -407,9 +407,8 @@ def _element(frame: Frame, held: Held) -> str:
     return frame.element(held.kept.memory, found, frame.values)
 
 
-def _when(frame: Frame, held: Held) -> str:
-    """Condition that there is an element."""
-    points: isl.Set = held.kept.element.domain()
+def _when(frame: Frame, points: isl.Set) -> str:
+    """Condition that a thread is at one of the points."""
     return frame.when(as_parameters(points, [axis.parameter for axis in frame.axes]), frame.values, {})
 
 

@@ -361,7 +361,7 @@ def _in_registers(region: Region, found: Leaves, kernels: Sequence[Kernel]) -> f
 
 def all_kept(private: Sequence[Reference], held: Sequence[Kept]) -> bool:
     """True if registers that are never loaded cover all memories of the references."""
-    own = {each.memory.name for each in held if not each.loads}
+    own = {each.memory.name for each in held if each.loads.is_empty()}
     return all(each.access.memory.name in own for each in private)
 
 

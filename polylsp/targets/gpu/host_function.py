@@ -49,6 +49,7 @@ from polylsp.targets.gpu.host_parameters import (
     member_of,
     on_device,
     parameters,
+    staged_start,
     start_of,
     step_names,
 )
@@ -77,9 +78,7 @@ def handed_on(host: Host, inside: Sequence[str]) -> list[tuple[str, str]]:
     found = list(zip(parameters(host), given, strict=True))
     found += [(f"{words} *{name}", name) for name, words, _ in host.allocated]
     for each in filter(is_staged, host.buffers):
-        # A slab finds its part at the place that it has in the array.
-        back = f" - {each.offset}" if host.slabs is not None and each.offset else ""
-        found.append((f"{each.words} *staged_{each.name}", f"staged_{each.name}{back}"))
+        found.append((f"{each.words} *staged_{each.name}", f"staged_{each.name}"))
     found += [(f"const cudaStream_t *{STREAMS}", STREAMS)] if groups_of(host) else []
     return found if host.slabs is None else _of_slab(host, host.slabs, found, inside)
 
@@ -125,38 +124,37 @@ def inside_lines(host: Host) -> Iterator[str]:
 
 def _in_order(host: Host) -> Iterator[str]:
     stream = host.slabs.called.stream if host.slabs is not None and host.overlaps else ""
-    yield from _copies_in(host.moving, stream)
+    yield from _copies_in(host, host.moving, stream)
     yield from launches(host, stream)
     yield from () if stream else ["TRY(cudaDeviceSynchronize());"]
-    yield from _copies_out(host.moving, stream, offsets=host.slabs is not None)
+    yield from _copies_out(host, host.moving, stream)
 
 
 def _at_once(host: Host, groups: Sequence[Group]) -> Iterator[str]:
     """Each group of kernels on a separate stream, with the buffers that it alone uses."""
     alone = {id(buffer) for group in groups for buffer in group.buffers}
-    shared = list(_copies_in([each for each in host.moving if id(each) not in alone]))
+    shared = list(_copies_in(host, [each for each in host.moving if id(each) not in alone]))
     # Streams wait for such transfers by themselves, unless the program is built with other settings.
     yield from [*shared, "TRY(cudaDeviceSynchronize());"] if shared else []
     for number, group in enumerate(groups):
-        yield from _copies_in(group.buffers, stream_of(number))
+        yield from _copies_in(host, group.buffers, stream_of(number))
         yield from launches(replace(host, kernels=group.kernels), stream_of(number))
     for number, group in enumerate(groups):
-        yield from _copies_out(group.buffers, stream_of(number), offsets=host.slabs is not None)
+        yield from _copies_out(host, group.buffers, stream_of(number))
     yield "TRY(cudaDeviceSynchronize());"
 
 
-def _copies_in(buffers: Sequence[Buffer], stream: str = "") -> Iterator[str]:
+def _copies_in(host: Host, buffers: Sequence[Buffer], stream: str = "") -> Iterator[str]:
     for each in buffers:
         if each.comes_in:
-            yield from _copy(on_device(each), start_of(each), each, "cudaMemcpyHostToDevice", stream)
+            yield from _copy(on_device(each), start_of(host, each), each, "cudaMemcpyHostToDevice", stream)
     yield from former_lines(buffers, partial(_copy, stream=stream))
 
 
-def _copies_out(buffers: Sequence[Buffer], stream: str = "", offsets: bool = False) -> Iterator[str]:
+def _copies_out(host: Host, buffers: Sequence[Buffer], stream: str = "") -> Iterator[str]:
     for each in buffers:
         if each.goes_out:
-            target = f"staged_{each.name}" if is_staged(each) else start_of(each)
-            target = f"staged_{start_of(each)}" if is_staged(each) and offsets else target
+            target = staged_start(host, each) if is_staged(each) else start_of(host, each)
             yield from _copy(target, on_device(each), each, "cudaMemcpyDeviceToHost", stream)
 
 
@@ -196,14 +194,14 @@ def pinned_lines(host: Host) -> Iterator[str]:
     """The caller's arrays are locked."""
     for each in _moved(host):
         head = f"const int pinned_{each.name} = error == cudaSuccess && pin("
-        yield from wrapped(head, (start_of(each), bytes_of(each)), ");")
+        yield from wrapped(head, (start_of(host, each), bytes_of(each)), ");")
 
 
 def released_lines(host: Host) -> Iterator[str]:
     """Lines that unlock the host's memory."""
     for each in _moved(host):
         yield f"if (pinned_{each.name})"
-        yield f"{INDENT}cudaHostUnregister((void *)({start_of(each)}));"
+        yield f"{INDENT}cudaHostUnregister((void *)({start_of(host, each)}));"
 
 
 def _moved(host: Host) -> list[Buffer]:
@@ -292,7 +290,7 @@ def _checks(host: Host) -> Iterator[str]:
         if member_of(host, one) is not None or member_of(host, other) is not None:
             continue
         yield f"/* {one.name} and {other.name} must not overlap: the device has a copy of each. */"
-        ends = [_address(each, end) for each in (one, other) for end in (False, True)]
+        ends = [_address(host, each, end) for each in (one, other) for end in (False, True)]
         yield f"if ({ends[0]} < {ends[3]} &&"
         yield f"    {ends[2]} < {ends[1]})"
         yield f"{INDENT}return cudaErrorInvalidValue;"
@@ -318,8 +316,8 @@ def _counted(host: Host, products: Sequence[str]) -> Iterator[str]:
     yield f"const auto {run} = {many} ? run_{host.name}<long long> : run_{host.name}<int>;"
 
 
-def _address(buffer: Buffer, end: bool) -> str:
-    start = f"(uintptr_t)({start_of(buffer)})" if buffer.offset else f"(uintptr_t){buffer.name}"
+def _address(host: Host, buffer: Buffer, end: bool) -> str:
+    start = f"(uintptr_t)({start_of(host, buffer)})" if buffer.offset else f"(uintptr_t){buffer.name}"
     return f"{start} + {bytes_of(buffer)}" if end else start
 
 
@@ -366,7 +364,7 @@ def _called(host: Host, call: Sequence[str]) -> Iterator[str]:
         yield f"{INDENT * 2}cudaStreamDestroy({STREAMS}[s]);"
     for each in staged:
         yield "if (error == cudaSuccess)"
-        yield f"{INDENT}memcpy({start_of(each)}, staged_{each.name}, {bytes_of(each)});"
+        yield f"{INDENT}memcpy({start_of(host, each)}, staged_{each.name}, {bytes_of(each)});"
     if is_pinned(host):
         yield from released_lines(host)
     # By now the results are there, or the caller computes them: a failure to free changes neither.

@@ -20,6 +20,7 @@ from polylsp.targets.gpu.host_parameters import (
     is_staged,
     member_of,
     on_device,
+    staged_start,
     start_of,
     step_names,
 )
@@ -294,14 +295,14 @@ def slab_lines(host: Host, slabs: Slabs, call: Sequence[str]) -> Iterator[str]:
     """The loop over slabs, with the transfers of the arrays that stay on the device around it."""
     for each in host.staying:
         if each.comes_in:
-            yield from _rows_copied(on_device(each), start_of(each), each, "cudaMemcpyHostToDevice")
+            yield from _rows_copied(on_device(each), start_of(host, each), each, "cudaMemcpyHostToDevice")
     yield from former_lines(host.staying, _rows_copied)
     yield from _waiting() if count_of(host) and any(each.comes_in for each in host.staying) else ()
     yield from _loop(host, slabs, call)
     yield from _waiting() if host.overlaps else ()
     for each in host.staying:
         if each.goes_out:
-            to = f"staged_{each.name}" if is_staged(each) else start_of(each)
+            to = staged_start(host, each) if is_staged(each) else start_of(host, each)
             yield from _rows_copied(to, on_device(each), each, "cudaMemcpyDeviceToHost")
 
 
@@ -361,7 +362,7 @@ def packing_lines(host: Host) -> Iterator[str]:
     yield f"{INDENT}if (error == cudaSuccess) {{"
     yield from (f"{INDENT * 2}{_copied(host, each, 'pack')}" for each in own if each.comes_in)
     given = [v.source_name for v in host.scalars]
-    given += [_packed(each) if each in own else each.name for each in host.hosted]
+    given += [f"packed_{each.name}" if each in own else each.name for each in host.hosted]
     yield from (f"{INDENT * 2}{line}" for line in wrapped(f"error = {packed_name(host)}(", given, ");"))
     yield f"{INDENT}}}"
     results = [each for each in own if each.goes_out]
@@ -407,11 +408,6 @@ def _step(host: Host, buffer: Buffer) -> str:
     return next(name for size, name in step_names(host) if member is not None and size == member.size)
 
 
-def _packed(buffer: Buffer) -> str:
-    """The packed members as an array that begins where the caller's does."""
-    return f"packed_{buffer.name} - ({buffer.offset})" if buffer.offset else f"packed_{buffer.name}"
-
-
 def _checks(host: Host) -> Iterator[str]:
     """The check that arrays do not overlap of which one is an array of structures."""
     for one, other in host.memories.apart:
@@ -426,7 +422,7 @@ def _checks(host: Host) -> Iterator[str]:
 
 def _address(host: Host, buffer: Buffer, end: bool) -> str:
     if member_of(host, buffer) is None:
-        start = f"{buffer.name} + {buffer.offset}" if buffer.offset else buffer.name
+        start = start_of(host, buffer)
         return f"(uintptr_t)({start}) + {bytes_of(buffer)}" if end else f"(uintptr_t)({start})"
     start = f"(uintptr_t)({_start(host, buffer)})"
     return f"{start} + {counted('size_t', buffer.count)} * {_step(host, buffer)}" if end else start

@@ -168,9 +168,30 @@ def former_lines(buffers: Sequence[Buffer], transfer: Transfer) -> Iterator[str]
             yield from transfer(on_device(each), f"device_{each.of}", each, "cudaMemcpyDeviceToDevice")
 
 
-def start_of(buffer: Buffer) -> str:
-    """Start of the buffer on the host, in C."""
-    return f"{buffer.name} + {buffer.offset}" if buffer.offset else buffer.name
+def start_of(host: Host, buffer: Buffer) -> str:
+    """Start of the buffer on the host, in C. The pointer leads to the caller's array, or to the packed
+    members, which begin with the first one that the device has."""
+    return _behind(buffer.name, buffer, "" if member_of(host, buffer) is None else _whole(host, buffer))
+
+
+def staged_start(host: Host, buffer: Buffer) -> str:
+    """Start of the buffer in the memory for results, in C."""
+    return _behind(f"staged_{buffer.name}", buffer, _whole(host, buffer))
+
+
+def _whole(host: Host, buffer: Buffer) -> str:
+    """Offset of the first element that the device has in any slab."""
+    return next(each.offset for each in host.buffers if each.variable.name == buffer.variable.name)
+
+
+def _behind(pointer: str, buffer: Buffer, first: str) -> str:
+    """Address of a buffer, given a pointer to the element at the offset `first`. The offsets are subtracted
+    from each other: a pointer to before an array is undefined, and `_FORTIFY_SOURCE` ends such programs."""
+    if buffer.offset == first:
+        return pointer
+    if not first:
+        return f"{pointer} + {buffer.offset}"
+    return f"{pointer} + ({buffer.offset or 0} - {first})"
 
 
 # --------------------------------------------------------------------------------------------------
