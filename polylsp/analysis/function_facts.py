@@ -20,6 +20,7 @@ from polylsp.analysis.dependence.scalars import LoopScalars, scalars_of
 from polylsp.analysis.dependence.verdicts import verdict
 from polylsp.analysis.dependence.witness import dependence, out_of_bounds
 from polylsp.analysis.directives.loop_forms import misfits
+from polylsp.analysis.idioms import idioms
 from polylsp.analysis.scop.paths import sets_pointers
 from polylsp.analysis.scop.regions import Nest, cut
 from polylsp.analysis.scop.single_loops import again
@@ -466,11 +467,12 @@ def _directives(
 def _all_facts(function: Function, known: dict[int, Verdict]) -> tuple[LoopFacts, ...]:
     written = (one for one in loops_in(function.body) if not one.implied)
     loops = sorted(written, key=lambda one: one.ordinal)
-    why_not = misfits(function.body)
+    why_not, named = misfits(function.body), idioms(function.body)
     return tuple(
         replace(
             _loop_facts(loop, loops, known, why_not.get(loop.ordinal, _HIDDEN)),
             checks=loop.ordinal in function.checking,
+            idiom=named.get(loop.ordinal),
         )
         for loop in loops
     )

@@ -61,6 +61,7 @@ def loop_object(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Json
         "reductions": [{"operator": r.operator, "variable": r.variable} for r in promise.reductions],
         "witness": _witness(source, placed, verdict.witness) if isinstance(verdict, Sequential) else None,
         "rejection": None,
+        "idiom": {"name": loop.idiom.name, "arrays": list(loop.idiom.arrays)} if loop.idiom else None,
     }
     if isinstance(verdict, Unknown):
         rejection = verdict.rejection

@@ -225,7 +225,7 @@ def _finding(source: Source, placed: PlacedFunction, loop: LoopFacts) -> tuple[L
     match loop.verdict:
         case Parallel() as verdict:
             if band := parallel_band(placed, loop):
-                return "parallel-band", wording.band_sentence(band), "parallel-band"
+                return "parallel-band", wording.band_sentence(placed, band), "parallel-band"
             code = _parallel_code(placed, verdict)
             return code, sentence, code
         case Sequential():

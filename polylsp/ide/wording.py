@@ -26,7 +26,7 @@ from polylsp.ir.verdict import (
     Unknown,
     Witness,
 )
-from polylsp.model.facts import LoopFacts, PlacedFunction, Transform
+from polylsp.model.facts import Idiom, LoopFacts, PlacedFunction, Transform
 
 # --------------------------------------------------------------------------------------------------
 # Advice on removing an obstacle, in the terms of the language that a function is written in.
@@ -70,7 +70,8 @@ def verdict_sentence(source: Source, placed: PlacedFunction, loop: LoopFacts) ->
     """The verdict of one loop in one sentence."""
     match loop.verdict:
         case Parallel() as verdict:
-            return capital(f"{subject(loop)} can run in parallel{_terms(source, placed, verdict)}.")
+            told = f"{subject(loop)} can run in parallel{_terms(source, placed, verdict)}."
+            return capital(f"{told}{idiom_words(placed, loop)}")
         case Sequential(witness=witness, former=former, advice=advice):
             obstacle = dependence_clause(source, placed, witness.dependence)
             told = f"{obstacle}{condition_words(witness)}{_example(witness)}{_former_words(former)}"
@@ -83,10 +84,52 @@ def verdict_sentence(source: Source, placed: PlacedFunction, loop: LoopFacts) ->
             assert_never(loop.verdict)
 
 
-def band_sentence(loops: Sequence[LoopFacts]) -> str:
+def band_sentence(placed: PlacedFunction, loops: Sequence[LoopFacts]) -> str:
     """Several loops that can all run in parallel together."""
     both = "both" if len(loops) == 2 else "all"
-    return capital(f"{listing([subject(loop) for loop in loops])} can {both} run in parallel.")
+    told = f"{listing([subject(loop) for loop in loops])} can {both} run in parallel."
+    return capital(f"{told}{idiom_words(placed, loops[0])}")
+
+
+def idiom_words(placed: PlacedFunction, loop: LoopFacts) -> str:
+    """A sentence, after a blank, with the usual name of what the nest computes and what is usually done about
+    it; empty without one."""
+    idiom = loop.idiom
+    if idiom is None:
+        return ""
+    first, last = f"`{idiom.arrays[0]}`", f"`{idiom.arrays[-1]}`"
+    in_python = placed.answer.language == PYTHON.name
+    match idiom.name:
+        case "matrix product":
+            both = f"the matrices {first} and {last}" if first != last else f"the matrix {first} and itself"
+            return f" It computes a product of {both}: {_library(idiom, 'gemm', in_python)}."
+        case "matrix-vector product":
+            both = f"the matrix {first} and the vector {last}"
+            return f" It computes a product of {both}: {_library(idiom, 'gemv', in_python)}."
+        case "transpose":
+            tiles = "square tiles of its loops use all of each cache line that they load"
+            return f" It transposes {first}: {f'`{idiom.arrays[0]}.T` does that' if in_python else tiles}."
+        case "stencil":
+            steps = "tiles that go through several time steps keep its data in the caches"
+            blocks = "threads with blocks of neighbouring iterations share the fewest elements"
+            around = next((one for one in placed.answer.facts.loops if one.ordinal == loop.parent), None)
+            in_steps = around is not None and isinstance(around.verdict, Sequential)
+            return f" It is a stencil over {first}: {steps if in_steps else blocks}."
+        case "histogram":
+            own = "each thread counts in an array of its own, and these are added up"
+            return f" It is a histogram in {first}: {'`np.bincount` does that' if in_python else own}."
+        case _:
+            assert_never(idiom.name)
+
+
+def _library(idiom: Idiom, routine: str, in_python: bool) -> str:
+    """The usual way to a product of matrices: of C's floating-point numbers, the routine of BLAS."""
+    if in_python:
+        return "NumPy's `@` is usually fastest"
+    letter = {32: "s", 64: "d"}.get(idiom.bits)
+    if letter is None:
+        return "tiles of its loops keep their data in the caches"
+    return f"a BLAS library (`cblas_{letter}{routine}`) is usually fastest"
 
 
 def transform_sentence(loop: LoopFacts, transform: Transform) -> str:

@@ -28,12 +28,25 @@ from polylsp.model.action import ActionName
 TransformKind = Literal["none", "interchange", "distribute", "fuse", "skew", "none-found"]
 
 
+IdiomName = Literal["matrix product", "matrix-vector product", "transpose", "stencil", "histogram"]
+
+
+@dataclass(frozen=True, slots=True)
+class Idiom:
+    """The usual name of what a nest computes: the `arrays` that it reads (those that it counts in, for a
+    histogram), by their source names, and of products the `bits` of floating-point numbers (0: integers)."""
+
+    name: IdiomName
+    arrays: tuple[str, ...]
+    bits: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class LoopFacts:
     """Facts about a loop. `depth` counts from 1; `parent` is the ordinal of the enclosing loop, or 0.
     `iterator` is a source name or `None`. `misfit` says why no directive can stand before it, as half a
     sentence after "because"; empty where one can. A loop that `checks` asserts and raises errors, and leaves
-    nothing behind: its verdict is told on request alone."""
+    nothing behind: its verdict is told on request alone. The `idiom` is that of the nest which it begins."""
 
     ordinal: int
     kind: Literal["for", "while", "do"]
@@ -45,6 +58,7 @@ class LoopFacts:
     verdict: Verdict
     misfit: str = ""
     checks: bool = False
+    idiom: Idiom | None = None
 
     @property
     def has_compound_header(self) -> bool:

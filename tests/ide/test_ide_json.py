@@ -43,6 +43,7 @@ def test_a_sequential_loop_as_the_contract_has_it() -> None:
             "condition": "",
         },
         "rejection": None,
+        "idiom": None,
     }
 
 

@@ -77,13 +77,14 @@ def _codes() -> Iterator[str]:
 
 
 _PROGRAM = """
-void f(int n, double *x, double *y, double a[n][n], int *q) {
+void f(int n, double *x, double *y, double a[n][n], int *q, int *restrict h) {
     double t, s = 0;
     for (int i = 0; i < n; i++) { t = x[i]; y[i] = t; s += x[i]; }
     for (int i = 1; i < n; i++)
         for (int j = 1; j < n; j++)
             a[i][j] = a[i - 1][j] + a[i][j - 1];
     for (int i = 0; i < n; i++) { t = 2 * x[i]; y[q[i]] = t; }
+    for (int i = 0; i < n; i++) h[q[i]]++;
     for (int i = 0; i < n; i++) y[g(i)] = t;
 }
 """
@@ -144,6 +145,11 @@ _MEANINGS: Mapping[str, Mapping[str, str]] = {
         "files.loops.rejection.message": "the obstacle in words",
         "files.loops.rejection.advice": "how to remove it; may be empty",
         "files.loops.rejection.range": _RANGE,
+        "files.loops.idiom": "the usual name of what the nest computes that this loop begins, if it has one",
+        "files.loops.idiom.name": (
+            "`matrix product`, `matrix-vector product`, `transpose`, `stencil` or `histogram`"
+        ),
+        "files.loops.idiom.arrays": "arrays that it reads, or counts in",
         "files.loops.wouldHelp": "of an unknown loop, conditions under which it would be parallel",
         "files.nests": "maximal nests with static control",
         **{f"files.nests.{key}": text for key, text in _NEST.items()},

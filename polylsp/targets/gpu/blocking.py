@@ -292,12 +292,12 @@ _SHAPES = {
 it the one with the least estimated time. With 16 values of a product, a thread reads 8 elements of shared
 memory for 16 multiplications, which is as fast as a multiprocessor multiplies numbers of 64 bits; those of 32
 bits it multiplies faster, and 64 of them fit into registers, for which a thread reads 16 elements. Where each
-thread runs along a row, blocks of one warp spread over most multiprocessors (adi on an H100: 1.7 times as fast
-as with 128 threads)."""
+thread runs along a row, blocks of one warp spread over most multiprocessors (adi on an H100: 1.7 times as
+fast as with 128 threads)."""
 
 _ROWS = 64
-"""Threads of a block, along one axis, that have loops of their own: there are often few, which wait for memory
-in each iteration. With fewer than 64, multiprocessors do not get as many threads as they can have."""
+"""Threads of a block, along one axis, that have loops of their own: there are often few, which wait for
+memory in each iteration. With fewer than 64, multiprocessors do not get as many threads as they can have."""
 
 _BETTER = 0.9
 """A larger tile takes less than this part of the time of a smaller one: estimates are not exact, and smaller
