@@ -195,7 +195,7 @@ def _prepared(edit: Edit, again: Again) -> Edit:
     from polylsp.targets.gpu.preparation import hoisted_first
 
     measuring = _measuring(
-        lambda one, ordinal, settings: edit(with_led_pointers(one), ordinal, settings), again
+        lambda one, ordinal, settings: edit(with_led_pointers(one, ordinal), ordinal, settings), again
     )
     return lambda subject, ordinal, settings: hoisted_first(subject, ordinal, settings, measuring, again)
 

@@ -7,8 +7,9 @@ element at some parameter values becomes empty there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import islpy as isl
 
@@ -275,10 +276,14 @@ def _extent(
     declared = declared_rows(memory.variable.type, names)
     where = entered(subject, scop, region)
     own = declared if may_be_empty else None
-    found = _rows(subject, memory, elements, around, names, region, where, own)
+    rows = partial(
+        _rows, subject, memory, everywhere=around, names=names, region=region, where=where, declared=own
+    )
+    found = rows(elements=elements)
     if found is None:
         whole = _whole(subject, memory, names, region, declared)
-        found = whole or _rows(subject, memory, elements, around, names, region, where, own, for_any=True)
+        found = whole or rows(elements=elements, for_any=True)
+        found = found or _at_any_value(elements, lambda wider: rows(elements=wider, for_any=True))
         if found is None or whole is not None:
             return found
     if found.conditional and not may_be_empty:
@@ -290,6 +295,16 @@ def _extent(
     if memory.variable.storage != "parameter":
         return _whole(subject, memory, names, region, declared)
     return replace(found, limit=_declared_count(subject, memory.variable.type, region.site, names) or "")
+
+
+def _at_any_value(elements: isl.Set, of: Callable[[isl.Set], Section | None]) -> Section | None:
+    """The section for all values of one parameter, as of `offset` in `a[i + (offset == 0 ? 1 : 0)]`, where
+    there is none for each of them."""
+    for k in range(elements.dim(_PARAM)):
+        found = of(elements.project_out(_PARAM, k, 1)) if elements.involves_dims(_PARAM, k, 1) else None
+        if found is not None:
+            return replace(found, assumed=True)
+    return None
 
 
 def _leaves(found: Section, declared: isl.Set | None, where: isl.Set) -> bool:
@@ -341,11 +356,13 @@ def in_each_run(subject: Subject, scop: Scop, elements: isl.Set, region: Stretch
     if first is None or nest is None or region.depth(scop):
         return elements
     runs = nest[1].entries[first.ordinal].active.params()
+    inside = elements.intersect_params(runs)
     for k in range(runs.dim(_PARAM)):
-        at = elements.find_dim_by_name(_PARAM, runs.get_dim_name(_PARAM, k) or "")
+        at = inside.find_dim_by_name(_PARAM, runs.get_dim_name(_PARAM, k) or "")
         if at >= 0 and runs.involves_dims(_PARAM, k, 1):
-            wider = elements.project_out(_PARAM, at, 1)
-            elements = wider if wider.intersect_params(runs).is_equal(elements) else elements
+            wider = inside.project_out(_PARAM, at, 1)
+            if wider.intersect_params(runs).is_equal(inside):
+                elements = inside = wider
     return elements
 
 

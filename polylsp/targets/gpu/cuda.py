@@ -165,7 +165,7 @@ class Made:
 def edit(subject: Subject, ordinal: int, settings: Settings, again: Again) -> Answer:
     """Kernels for the nest around a loop; for all nests of the function (0), where those that follow one
     another share the memory on the device."""
-    seen, make = simplified(subject), making(subject, settings, again)
+    seen, make = simplified(subject, ordinal), making(subject, settings, again)
     if ordinal == 0:
         every = made_of(seen, make)
         answer = every if isinstance(every, Declined) else _edited(seen, *every)
@@ -193,7 +193,7 @@ def in_place(subject: Subject, again: Again, region: Region) -> Region | None:
     found = with_sums_in_place(subject, inside, again) if len(inside) > len(outermost) else None
     if found is None:
         return None
-    seen = simplified(found)
+    seen = simplified(found, 0 if len(outermost) > 1 else outermost[0])
     every = regions_of(seen) if len(outermost) > 1 else [region_of(seen, outermost[0])]
     same = (one for one in every if isinstance(one, Region))
     return next((one for one in same if [s.ordinal for s in loops_at(one.statements)] == outermost), None)

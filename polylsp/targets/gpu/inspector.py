@@ -100,7 +100,7 @@ def _measured(subject: Subject, ordinal: int, arrays: list[str], again: Again) -
     names: dict[str, str] = {}
     for array in arrays:
         names[array] = fresh_name(subject, f"{array}_size", taken=list(names.values()))
-    inspector = _Inspector.of(with_members(subject), outer, names)
+    inspector = _Inspector.of(with_members(subject, ordinal), outer, names)
     found = inspector.lines() if inspector is not None else None
     if inspector is None or found is None:
         return None

@@ -293,12 +293,21 @@ def _opens(region: Region, unit: Unit, loop: Loop, kept: frozenset[str], depth: 
     assigned = effects(*unit.statements[:-1], loop.step).scalars
     if len(assigned) != 1 or assigned & kept:
         return False
+    around = _guards_around(region)
     return not any(
-        guard.depth <= depth + (guard.kind == "loop")
+        guard.depth <= depth + (guard.kind == "loop") and guard.identity not in around
         for s in region.scop.statements
         if loop.ordinal in s.loops
         for guard in s.guards
     )
+
+
+def _guards_around(region: Region) -> frozenset[int]:
+    """The conditions, by their identities, under which the region runs at all. A region begins with a loop:
+    what holds for all of it, outside of all loops, is evaluated before it."""
+    inside = (s for s in region.scop.statements if region.place.holds(s.site))
+    found = [{g.identity for g in s.guards if g.kind == "if" and not g.depth} for s in inside]
+    return frozenset(set.intersection(*found)) if found else frozenset()
 
 
 def without_continues(statements: tuple[Statement, ...]) -> tuple[Statement, ...] | None:

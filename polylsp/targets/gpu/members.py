@@ -32,6 +32,7 @@ from polylsp.ir.program import (
     Variable,
     innermost,
     shape_of,
+    within,
 )
 from polylsp.model.action import Answer, Declined
 from polylsp.poly.scop import Access, Memory, Scop
@@ -56,14 +57,25 @@ class _Found:
     own: int = 0
 
 
-def with_members(subject: Subject) -> Subject:
-    """The function with variables in the place of members, as far as these can be told apart; itself where
-    there are none."""
-    return _with(subject, _aliases(subject)) if subject.language == C.name else subject
+def with_members(subject: Subject, ordinal: int = 0) -> Subject:
+    """The function with variables in the place of members, as far as these can be told apart in the outermost
+    loop around a loop (0: in all of the function); itself where there are none."""
+    if subject.language != C.name:
+        return subject
+    site = _around(subject, ordinal)
+    return _with(subject, _aliases(subject, site), site)
 
 
-def _with(subject: Subject, aliases: Mapping[str, Place], pointers: bool = False) -> Subject:
-    """The function with variables in the place of members, or of those alone to which local pointers lead."""
+def _around(subject: Subject, ordinal: int) -> Site | None:
+    """Site of the outermost loop around a loop, and of the function's body (`None`) around no loop (0)."""
+    return (*subject.around(ordinal), subject.known(ordinal))[0].site if ordinal else None
+
+
+def _with(
+    subject: Subject, aliases: Mapping[str, Place], site: Site | None, pointers: bool = False
+) -> Subject:
+    """The function with variables in the place of members, or of those alone to which local pointers lead;
+    what uses members in other ways outside of a site does not matter."""
     leading = {each.site for each in aliases.values()}
     places = [each for each in places_in(subject.function.body) if each.site not in leading]
     by_key: dict[_Key, list[Place]] = {}
@@ -80,7 +92,7 @@ def _with(subject: Subject, aliases: Mapping[str, Place], pointers: bool = False
         found = {
             key: made
             for key, made in found.items()
-            if _is_whole(subject, key, made, places, by_key, found, aliases)
+            if _is_whole(subject, key, made, places, by_key, found, aliases, site)
         }
     if not found:
         return subject
@@ -90,9 +102,10 @@ def _with(subject: Subject, aliases: Mapping[str, Place], pointers: bool = False
     return replace(subject, function=replace(subject.function, body=body), nests=nests, members=members)
 
 
-def _aliases(subject: Subject) -> dict[str, Place]:
-    """The places that local pointers are set to, once and before all loops, by the pointers' unique names."""
-    first = min((loop.site.first for loop in subject.facts.loops), default=0)
+def _aliases(subject: Subject, site: Site | None) -> dict[str, Place]:
+    """The places that local pointers are set to, once and before a site (`None`: before all loops), by the
+    pointers' unique names."""
+    first = min((loop.site.first for loop in subject.facts.loops), default=0) if site is None else site.first
     found: dict[str, Place] = {}
     for variable in subject.variables:
         assigned = subject.assigned(variable) if isinstance(variable.type, Pointer) else []
@@ -281,9 +294,10 @@ def _is_whole(
     by_key: Mapping[_Key, list[Place]],
     found: Mapping[_Key, _Found],
     aliases: Mapping[str, Place],
+    site: Site | None,
 ) -> bool:
-    """True if all that the models know of a member is said by places of it; and of a variable of the function
-    that holds structures, whether it is used by its members alone."""
+    """True if all that the models know of a member, within a site, is said by places of it; and of a variable
+    of the function that holds structures, whether it is used by its members alone."""
     sites = {each.site for each in by_key[key]}
     # A structure that is copied as a whole is several places, which have one site.
     if any(each.site in sites for other, own in by_key.items() if other != key for each in own):
@@ -291,6 +305,8 @@ def _is_whole(
     for nest in subject.nests:
         for access in nest.scop.accesses:
             if _memory_key(access.memory) != key:
+                continue
+            if site is not None and not within(nest.scop.statements[access.statement].site, site):
                 continue
             is_cell = isinstance(access.memory.element, Pointer) and access.kind == "read"
             if not (access.site in sites or is_cell) or not _is_simple(access, made):
@@ -373,7 +389,7 @@ def _access(access: Access, found: Mapping[_Key, _Found], memories: dict[str, Me
     memory = access.memory
     key = _memory_key(memory)
     made = found.get(key)
-    if made is None or not key[1] or isinstance(memory.element, Pointer):
+    if made is None or not key[1] or isinstance(memory.element, Pointer) or not _is_simple(access, made):
         return access
     fixed = memory.shape[: made.fixed].count("[]")
     if memory.name not in memories:
@@ -409,10 +425,12 @@ def _replacing(texts: Mapping[str, str]) -> Callable[[str], str]:
     return lambda text: pattern.sub(lambda match: texts[match[1]], text)
 
 
-def with_led_pointers(subject: Subject) -> Subject:
-    """The function with local pointers as what leads to the numbers in members: `x[i]` after `x = d->x`."""
-    aliases = _aliases(subject)
-    return _with(subject, aliases, pointers=True) if aliases else subject
+def with_led_pointers(subject: Subject, ordinal: int = 0) -> Subject:
+    """The function with local pointers as what leads to the numbers in members: `x[i]` after `x = d->x`, as
+    far as the outermost loop around a loop (0: all of the function) is concerned."""
+    site = _around(subject, ordinal)
+    aliases = _aliases(subject, site)
+    return _with(subject, aliases, site, pointers=True) if aliases else subject
 
 
 def said(subject: Subject, answer: Answer) -> Answer:

@@ -73,7 +73,7 @@ def _hoisted(subject: Subject, ordinal: int) -> tuple[Replacement, ...]:
     not say them plainly. That a nest leaves numbers as they are, also by names that are assumed to lead
     elsewhere, rests on the verdicts of its loops."""
     outer = (*subject.around(ordinal), subject.known(ordinal))[0]
-    seen = with_members(subject)
+    seen = with_members(subject, ordinal)
     if not takes_a_declaration(subject, stretch_of(subject, outer)):
         return ()
     changed = effects(seen.loop(outer.ordinal)).scalars
@@ -282,9 +282,10 @@ class _Row:
     offsets: tuple[tuple[bool, Expr], ...]
 
 
-def simplified(subject: Subject) -> Subject:
-    """The function with subscripts in the place of pointers to rows, and variables in that of members."""
-    return with_members(with_rows(subject))
+def simplified(subject: Subject, ordinal: int = 0) -> Subject:
+    """The function with subscripts in the place of pointers to rows, and variables in that of members, as far
+    as the loops around one (0: all of the function) are concerned."""
+    return with_members(with_rows(subject), ordinal)
 
 
 def with_rows(subject: Subject) -> Subject:

@@ -107,6 +107,35 @@ static void f_red_black(int n, double u[n][n], double b[n][n])
                 u[i][j] = 0.25 * (u[i - 1][j] + u[i + 1][j] + u[i][j - 1] + u[i][j + 1] - b[i][j]);
 }
 
+/* Conditions around and before loops say whether these run, and not what they use. */
+static void f_branch(int n, double alpha, const int *p, const int *rows, const double *v, const double *x,
+                     double *restrict y)
+{
+    if (p[n] == 0 || alpha == 0)
+        return;
+    if (alpha != -1) {
+        for (int j = 0; j < n; j++)
+            for (int k = p[j]; k < p[j + 1]; k++)
+                y[rows[k]] += alpha * v[k] * x[j];
+    }
+}
+
+static void f_given(int n, double out[], double v)
+{
+    if (out != (double *)NULL) {
+        for (int i = 0; i < n; i++)
+            out[i] = v + i;
+    }
+}
+
+/* Which elements of `p` are used depends on the format: a device has those of any. */
+static void f_format(int n, int format, const int *p, double *restrict x)
+{
+    int offset = format == 0 ? 1 : 0;
+    for (int i = 0; i < n; i++)
+        x[p[i + offset] - offset] += 1.5;
+}
+
 static void show(const char *name, int n, const double *a)
 {
     double sum = 0;
@@ -162,6 +191,22 @@ static void try(int n)
     show("hoisted", n * n, b);
     f_red_black(n, (double (*)[n])a, (double (*)[n])b);
     show("red-black", n * n, a);
+    int *p = malloc((n + 1) * sizeof *p), *rows = malloc(2 * n * sizeof *rows);
+    for (int i = 0; i <= n; i++)
+        p[i] = 2 * i;
+    for (int i = 0; i < 2 * n; i++)
+        rows[i] = (3 * i + 1) % n;
+    double *w = numbers(2 * n);
+    f_branch(n, -1, p, rows, w, v, out);
+    f_branch(n, 0.5, p, rows, w, v, out);
+    show("branch", n, out);
+    f_format(n, 0, p, w);
+    f_format(n, 1, p, w);
+    show("format", 2 * n, w);
+    f_given(n, NULL, 3);
+    f_given(n, out, 3);
+    show("given", n, out);
+    free(p), free(rows), free(w);
     free(v), free(out), free(a), free(b), free(list), free(is), free(in), free(made), free(one.px), free(other.px);
 }
 

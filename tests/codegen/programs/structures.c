@@ -25,6 +25,11 @@ typedef struct {
     int count;
 } world;
 
+typedef struct {
+    int n;
+    int *first;
+} columns;
+
 static body fixed[1200];
 
 static void f_moved(int n, body *b, double t)
@@ -54,6 +59,20 @@ static void f_weighted(int n, body *b)
     for (int i = 0; i < n; i++)
         for (int k = 0; k < 3; k++)
             b[i].weight[k] = b[i].weight[k] * 2 + b[i].kind;
+}
+
+static void count_column(columns *c, int j)
+{
+    c->first[j + 1] += c->first[j] + j % 3;
+}
+
+/* Other loops leave the members to functions. */
+static void f_columns(columns *c)
+{
+    for (int j = 0; j <= c->n; j++)
+        c->first[j] = j % 2;
+    for (int j = 0; j < c->n; j++)
+        count_column(c, j);
 }
 
 static void f_fixed(int n)
@@ -185,6 +204,10 @@ static void try(int n)
     show(2 * n, &q->x);
     printf("%d\n", f_counted(n, y));
     show(n, y);
+    columns c = {n, malloc(sizeof(int) * (n + 1))};
+    f_columns(&c);
+    printf("%d %d %d\n", c.first[0], c.first[n / 2], c.first[n]);
+    free(c.first);
     free(b), free(p), free(q), free(x), free(y), free(order), free(all);
 }
 
