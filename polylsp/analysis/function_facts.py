@@ -471,11 +471,18 @@ def _all_facts(function: Function, known: dict[int, Verdict]) -> tuple[LoopFacts
     return tuple(
         replace(
             _loop_facts(loop, loops, known, why_not.get(loop.ordinal, _HIDDEN)),
-            checks=loop.ordinal in function.checking,
+            checks=loop.ordinal in function.checking or _is_aside(function, loop, known),
             idiom=named.get(loop.ordinal),
         )
         for loop in loops
     )
+
+
+def _is_aside(function: Function, loop: Loop, known: dict[int, Verdict]) -> bool:
+    """True if a loop does not compute with arrays, and is not decided."""
+    verdict = known.get(loop.ordinal)
+    undecided = verdict is None or (isinstance(verdict, Unknown) and not verdict.would_help)
+    return undecided and loop.ordinal in function.aside
 
 
 _HIDDEN = "it stands in code that is not modelled"

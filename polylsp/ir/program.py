@@ -478,7 +478,7 @@ class Function:
     that was not modelled; `name_site` covers the name. `directives` are OpenMP's and OpenACC's in source
     order; `per_thread` are the names of thread-private variables. `checking` are loops (ordinals) that
     assert and raise errors, and leave nothing behind; `independent` are those that are decided by their names
-    alone, with their verdicts."""
+    alone, with their verdicts. Loops `aside` do not compute with elements of arrays."""
 
     name: str
     parameters: tuple[Variable, ...]
@@ -489,6 +489,7 @@ class Function:
     per_thread: frozenset[str] = frozenset()
     checking: frozenset[int] = frozenset()
     independent: tuple[tuple[int, Parallel], ...] = ()
+    aside: frozenset[int] = frozenset()
 
     @property
     def unreadable(self) -> bool:

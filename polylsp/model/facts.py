@@ -46,7 +46,8 @@ class LoopFacts:
     """Facts about a loop. `depth` counts from 1; `parent` is the ordinal of the enclosing loop, or 0.
     `iterator` is a source name or `None`. `misfit` says why no directive can stand before it, as half a
     sentence after "because"; empty where one can. A loop that `checks` asserts and raises errors, and leaves
-    nothing behind: its verdict is told on request alone. The `idiom` is that of the nest which it begins."""
+    nothing behind, or is undecided and does not compute with arrays: its verdict is told on request alone.
+    The `idiom` is that of the nest which it begins."""
 
     ordinal: int
     kind: Literal["for", "while", "do"]

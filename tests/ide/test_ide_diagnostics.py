@@ -336,3 +336,32 @@ def test_loops_that_only_check_have_no_findings_unless_all_are_wanted() -> None:
     assert lines("all") == [4, 6, 9, 13, 17]
     words = [word(loop.verdict) for loop in report.functions[0].answer.facts.loops]
     assert words[0] == "parallel"
+
+
+ASIDE = """def drawn(axes, curves, share):
+    for i in range(3):
+        if share in [True, "all"]:
+            axes[i].tick_params(labelleft=False)
+    for i in range(3):
+        axes[i].plot(curves[i])
+    for i in range(3):
+        axes[i].label(f"curve {i + 1}" + curves[i].name)
+    for i in range(3):
+        axes[i].plot(2 * curves[i])
+    for i in range(3):
+        if curves[i] > 0:
+            axes[i].show()
+    for i in range(3):
+        curves.append(axes.line(i))
+"""
+
+
+def test_undecided_loops_that_compute_with_no_element_have_findings_only_if_all_are_wanted() -> None:
+    source, report = Source(ASIDE), analyse("aside.py", ASIDE, Settings(cache=False))
+
+    def lines(level: str) -> list[int]:
+        found = diagnostics(source, report, Settings(findings=level))
+        return [source.line_of(each.span.start) + 1 for each in found]
+
+    assert lines("essential") == [9, 11, 14]
+    assert lines("all") == [2, 5, 7, 9, 11, 14]

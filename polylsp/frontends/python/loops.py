@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from polylsp.frontends.python.iterables import Counted, Given, counted_by
-from polylsp.frontends.python.kinds import INT, UNKNOWN, Array, Instance, Number, Other
+from polylsp.frontends.python.kinds import INT, Array, Number
 from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import (
     Context,
@@ -23,12 +23,17 @@ from polylsp.frontends.python.lowering_scope import (
     places_in,
     whole,
 )
-from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all, own_nodes
+from polylsp.frontends.python.nodes import children, nodes_in, own_nodes
 from polylsp.frontends.python.places import named_in, scalar, stored
 from polylsp.frontends.python.reading_loops import reading_loop
+from polylsp.frontends.python.reported_loops import (
+    concerns_arrays,
+    holds_numbers,
+    reported,
+    unreported,
+)
 from polylsp.frontends.python.scalar_expressions import condition, value
 from polylsp.frontends.python.statement_orders import order_of, order_of_choice, order_of_test
-from polylsp.frontends.python.usage import RANGES
 from polylsp.frontends.python.variables import assign, assign_in_place, bound_names, evaluate
 from polylsp.ir.program import (
     AddressOf,
@@ -275,7 +280,7 @@ def while_loop(context: Context, node: ast.While) -> list[Statement]:
     ordinal = context.ordinals[id(node)]
     site = context.site(node)
     loop = Loop(ordinal, "while", name, prologue, test, body, Block(), False, header(context, node), site)
-    return [*_reported(context, node, [loop]), *_otherwise(context, node)]
+    return [*reported(context, node, [loop]), *_otherwise(context, node)]
 
 
 def _otherwise(context: Context, node: ast.For | ast.While) -> list[Statement]:
@@ -333,7 +338,7 @@ def for_loop(context: Context, node: ast.For) -> list[Statement]:
     counted = counted_by(context, node, fx)
     if fx.rejections or not counted:
         return _blocked(context, node, fx.rejections[0])
-    made = _reported(context, node, _nested(context, node, counted, 0))
+    made = reported(context, node, _nested(context, node, counted, 0))
     return [Block((*fx.statements, *made)), *_otherwise(context, node)]
 
 
@@ -344,9 +349,9 @@ def _blocked(context: Context, node: ast.For, rejection: Rejection) -> list[Stat
     context.depth -= 1
     name = spelled(node.target.id) if isinstance(node.target, ast.Name) else None
     reads = named_in(context, node.iter)
-    if not _concerns_arrays(context, node):
+    if not concerns_arrays(context, node):
         rejection = replace(rejection, code="generic-iterable", advice="")
-        body = body if any(_holds_numbers(context, one) for one in nodes_in(node)) else _block_of(body)
+        body = body if any(holds_numbers(context, one) for one in nodes_in(node)) else unreported(body)
     repeats = not _yields_once(context, node.iter)
     prologue = Block((Unsupported(rejection, header(context, node), (), reads, completes=repeats),))
     place = (header(context, node), context.site(node))
@@ -405,90 +410,6 @@ def _bound_once(context: Context, name: str) -> ast.expr | None:
 
 def _written(node: ast.expr | None) -> int | None:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else None
-
-
-_NUMERIC = ("numpy.", "scipy.", "math.", "cmath.", "random.")
-
-
-def _reported(context: Context, node: ast.For | ast.While, made: list[Statement]) -> list[Statement]:
-    """The statements of a loop; where the outermost one uses no array, list or function of numbers, nothing
-    is reported of what is not modelled in it."""
-    if context.depth or any(_is_numeric(context, part) for part in nodes_in(node)):
-        return made
-    return [_unreported(one) for one in made]
-
-
-def _is_numeric(context: Context, node: ast.AST) -> bool:
-    """True for what may be an array or hold one, for an element of anything but a string or a dictionary, for
-    a list that grows, and for a function of numbers."""
-    match node:
-        case ast.Attribute(attr="append" | "extend"):
-            return True
-        case ast.Name(id=name) if name in context.kinds.local and context.kind(node) in (None, UNKNOWN):
-            return True
-        case ast.Name() | ast.Attribute() if isinstance(context.kind(node), Instance):
-            return True
-        case _:
-            return _holds_numbers(context, node)
-
-
-def _holds_numbers(context: Context, node: ast.AST) -> bool:
-    """True for an array, for an element of anything but a string or a dictionary, and for a function of
-    numbers."""
-    match node:
-        case ast.Subscript(value=base, slice=subscript):
-            kind = context.kind(base)
-            texts = isinstance(kind, Other) and kind.what in _TEXTS
-            named = isinstance(subscript, ast.Constant) and isinstance(subscript.value, str)
-            return not texts and not named
-        case ast.Name() | ast.Attribute():
-            return isinstance(context.kind(node), Array) or context.path(node).startswith(_NUMERIC)
-        case _:
-            return False
-
-
-_TEXTS = frozenset(("a string", "a str", "a dictionary", "a dict", "a set"))
-
-
-def _unreported(statement: Statement) -> Statement:
-    """A statement in which all that is not modelled has the reason of a loop over values that are no
-    numbers."""
-    match statement:
-        case Block():
-            return _block_of(statement)
-        case If(test, then, otherwise, site):
-            return If(test, _block_of(then), _block_of(otherwise), site)
-        case Loop():
-            prologue, body = _block_of(statement.prologue), _block_of(statement.body)
-            return replace(statement, prologue=prologue, body=body)
-        case Unsupported(rejection):
-            loops = tuple(one for one in map(_unreported, statement.loops) if isinstance(one, Loop))
-            silent = replace(rejection, code="generic-iterable", advice="")
-            return replace(statement, rejection=silent, loops=loops, order=None)
-        case _:
-            return statement
-
-
-def _block_of(inner: Block) -> Block:
-    return Block(tuple(_unreported(one) for one in inner.statements))
-
-
-def _concerns_arrays(context: Context, node: ast.For) -> bool:
-    """True if a loop runs over a range or an array, or subscripts anything by a number that counts."""
-    function = node.iter.func if isinstance(node.iter, ast.Call) else None
-    if function is not None and context.path(function) in (*RANGES, "numpy.ndindex", "itertools.product"):
-        return True
-    named = [part for part in nodes_in(node.iter) if isinstance(part, ast.Name)]
-    if any(isinstance(context.kind(part), Array) for part in named):
-        return True
-    targets = [part for part in nodes_in(node.target) if isinstance(part, ast.Name)]
-    counters = {part.id for part in targets if isinstance(context.kind(part), Number)}
-    subscripts = (part for part in nodes_in_all(node.body) if isinstance(part, ast.Subscript))
-    return any(
-        isinstance(part, ast.Name) and part.id in counters
-        for one in subscripts
-        for part in nodes_in(one.slice)
-    )
 
 
 def _nested(context: Context, node: ast.For, counted: list[Counted], level: int) -> list[Statement]:

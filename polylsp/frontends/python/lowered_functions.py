@@ -44,6 +44,7 @@ from polylsp.frontends.python.nodes import nodes_in, own_nodes
 from polylsp.frontends.python.places import parameter
 from polylsp.frontends.python.pranges import pranges, runs_in_parallel
 from polylsp.frontends.python.reading_loops import checking_loops
+from polylsp.frontends.python.reported_loops import aside
 from polylsp.frontends.python.syntax import Parsed, read
 from polylsp.frontends.python.variables import find_views, name_iterables, name_subscripts
 from polylsp.frontends.python.words import Line
@@ -232,7 +233,7 @@ def _lowered(name: str, parsed: Parsed, given: dict[str, Kind], kinds: Kinds, ag
     checking, independent = checking_loops(context, body), independent_loops(context, body)
     return Function(
         name, arguments, whole, _name_site(parsed.texts), racing, parallel,
-        checking=checking, independent=independent,
+        checking=checking, independent=independent, aside=aside(context, body),
     )  # fmt: skip
 
 
