@@ -7,7 +7,7 @@ value of a macro; an edit with the number would be wrong once compiled with `-DN
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from polylsp.core.language import PYTHON
 from polylsp.emit.affine_bounds import PYTHON_CHOICE, Names
@@ -26,6 +26,7 @@ from polylsp.ir.program import (
     Expr,
     Field,
     Floating,
+    If,
     Index,
     Integer,
     Loop,
@@ -33,6 +34,7 @@ from polylsp.ir.program import (
     Pointer,
     Read,
     Site,
+    Statement,
     Type,
     Unsupported,
     Variable,
@@ -186,11 +188,11 @@ def _is_visible(subject: Subject, variable: Variable, site: Site) -> bool:
 
 def _members(subject: Subject, site: Site) -> set[str]:
     """Members of structures (`d->n`), as the source writes them, with one value in all of the function."""
-    own, last = subject.effects, horizon(subject, site)
-    if subject.members or any(call.site.first <= last for call in own.calls):
+    own, comes_to = subject.effects, _coming_to(subject, site)
+    if subject.members or any(comes_to(call.site) for call in own.calls):
         return set()
     places = [each for each in places_in(subject.function.body) if _is_member(each)]
-    stored = [each for each in own.places if each.site.first <= last]
+    stored = [each for each in own.places if comes_to(each.site)]
     if any(_may_be(each, member.type) for each in stored for member in places[:1]):
         return set()
     return {spell(Read(p)) for p in places if is_settled(subject, p.variable, site)}
@@ -269,10 +271,39 @@ def is_settled(subject: Subject, variable: Variable, site: Site) -> bool:
 def _is_disturbed(subject: Subject, variable: Variable, site: Site) -> bool:
     """True if the function may change a variable that others can reach, before the end of `site` or of a loop
     around it."""
-    own, last = subject.effects, horizon(subject, site)
-    changed = any(each.site.first <= last for each in (*own.calls, *subject.assigned(variable)))
-    stores = [each for each in own.places if each.site.first <= last and _may_be(each, variable.type)]
+    own, comes_to = subject.effects, _coming_to(subject, site)
+    changed = any(comes_to(each.site) for each in (*own.calls, *subject.assigned(variable)))
+    stores = [each for each in own.places if comes_to(each.site) and _may_be(each, variable.type)]
     return changed or (bool(stores) and not _are_apart(subject, variable, stores))
+
+
+def _coming_to(subject: Subject, site: Site) -> Callable[[Site], bool]:
+    """Tells whether control may come from code to a site, or to the rest of it: not from behind it, and not
+    from the other branch of a condition that is evaluated once."""
+    last, body = horizon(subject, site), subject.function.body
+    jumps = any(isinstance(s, Unsupported) for s in walk(body))
+    others = [] if jumps else list(_not_taken(body, site))
+    return lambda other: other.first <= last and not any(within(other, each) for each in others)
+
+
+def _not_taken(statement: Statement, site: Site) -> Iterator[Site]:
+    """The statements in branches that are not taken if control comes to a site."""
+    match statement:
+        case Block(statements):
+            for each in statements:
+                yield from _not_taken(each, site) if _holds(each, site) else ()
+        case If(_, then, otherwise, _):
+            for own, other in ((then, otherwise), (otherwise, then)):
+                # A statement behind several labels of a `switch` stands in several branches.
+                if _holds(own, site) and not _holds(other, site):
+                    yield from (s.site for s in walk(other) if not isinstance(s, Block))
+                    yield from _not_taken(own, site)
+        case _:
+            return
+
+
+def _holds(statement: Statement, site: Site) -> bool:
+    return any(within(site, s.site) for s in walk(statement) if not isinstance(s, Block))
 
 
 def horizon(subject: Subject, site: Site) -> int:
