@@ -131,8 +131,10 @@ def _added(assign: Assign) -> Expr | None:
         return assign.value if assign.operator == "+" else None
     value, own = stripped(assign.value), spell_place(assign.target)
     if isinstance(value, Binary) and value.operator == "+":
-        sides = [(value.left, value.right), (value.right, value.left)]
-        return next((other for side, other in sides if spell(side) == own), None)
+        # Constants are not looked at: functions that differ in them alone share their facts.
+        sides = ((stripped(value.left), value.right), (stripped(value.right), value.left))
+        places = ((side.place, other) for side, other in sides if isinstance(side, Read))
+        return next((other for place, other in places if spell_place(place) == own), None)
     return None
 
 
