@@ -36,9 +36,18 @@ def order_of(context: Context, node: ast.stmt) -> Order | None:
         return found
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     names = [one for target in targets for one in _names_in(target)]
-    return next(
-        (one for one in (_order_of_name(context, name, node) for name in names) if one is not None), None
-    )
+    loop = _loop_around(context, node) if names else None
+    if loop is None:
+        return None
+    orders = (_order_of_name(context, name, node, loop) for name in names)
+    return next((one for one in orders if one is not None), None)
+
+
+def _loop_around(context: Context, statement: ast.stmt) -> ast.For | ast.While | None:
+    """The innermost loop around a statement."""
+    loops = (n for n in nodes_in(context.parsed.tree) if isinstance(n, (ast.For, ast.While)))
+    around = [each for each in loops if any(one is statement for one in nodes_in(each))]
+    return around[-1] if around else None
 
 
 def _names_in(target: ast.expr) -> list[ast.Name]:
@@ -321,19 +330,14 @@ def _from_data(statement: ast.stmt) -> Iterator[str]:
             return
 
 
-def _order_of_name(context: Context, target: ast.Name, statement: ast.stmt) -> Order | None:
+def _order_of_name(
+    context: Context, target: ast.Name, statement: ast.stmt, loop: ast.For | ast.While
+) -> Order | None:
     """Order of the runs of an assignment in a loop in which the value of its name is computed from the one of
     the iteration before, where this is no sum or other operation that may be done in another order."""
     name = target.id
     if name not in context.kinds.local or name in context.captured:
         return None
-    nodes = nodes_in(context.parsed.tree)
-    around = [
-        n for n in nodes if isinstance(n, (ast.For, ast.While)) and any(s is statement for s in nodes_in(n))
-    ]
-    if not around:
-        return None
-    loop = around[-1]
 
     def is_own(each: str) -> bool:
         return each in context.kinds.local and each not in context.captured
@@ -344,7 +348,8 @@ def _order_of_name(context: Context, target: ast.Name, statement: ast.stmt) -> O
         return not (grows or path == "print" or path.startswith("matplotlib.pyplot."))
 
     inside = {id(n) for n in nodes_in(loop)}
-    others = tuple(context.site(n) for n in nodes if id(n) not in inside and _gives(n, name, changes))
+    nodes = (n for n in nodes_in(context.parsed.tree) if id(n) not in inside)
+    others = tuple(context.site(n) for n in nodes if _gives(n, name, changes))
     if isinstance(loop, ast.While) and name in _deciding(loop) and any(one is statement for one in loop.body):
         order = order_of_test(context, loop)
         return replace(order, renewed=others) if order is not None else None
