@@ -7,7 +7,7 @@ computed only if `Wanted` includes them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TypeVar
@@ -32,7 +32,16 @@ from polylsp.ir.library import LOCK_CALLS, UNORDERED
 from polylsp.ir.liveness import Live, live_after_loops
 from polylsp.ir.program import Function, Loop, Rejection
 from polylsp.ir.verdict import Dependence, Parallel, Sequential, Unknown, Verdict
-from polylsp.model.facts import Band, FunctionFacts, LoopFacts, NestFacts, NestModel, NestRelations, Transform
+from polylsp.model.facts import (
+    Band,
+    FunctionFacts,
+    Idiom,
+    LoopFacts,
+    NestFacts,
+    NestModel,
+    NestRelations,
+    Transform,
+)
 from polylsp.poly.budget import Budget, Exhausted, coalesced, file_size, over_budget
 from polylsp.poly.scop import Scop, dates, schedule_tree
 
@@ -264,7 +273,7 @@ def facts(function: Function, calls: Calls, wanted: Wanted) -> FunctionFacts:
     return FunctionFacts(
         function.name,
         function.name_site,
-        _all_facts(function, known),
+        _all_facts(function, known, idioms(function.body)),
         tuple(_of_source(nest, loops) for nest in nests),
         (*function.problems, *dict.fromkeys(strays)),
         tuple(seconds.items()),
@@ -342,7 +351,7 @@ def failed(function: Function, mishap: Mishap) -> FunctionFacts:
 
 def _undecided(function: Function, why: Callable[[Loop], Rejection]) -> FunctionFacts:
     known: dict[int, Verdict] = {loop.ordinal: Unknown(why(loop)) for loop in loops_in(function.body)}
-    found = _all_facts(function, known)
+    found = _all_facts(function, known, {})
     return FunctionFacts(function.name, function.name_site, found, (), function.problems)
 
 
@@ -464,10 +473,12 @@ def _directives(
     )
 
 
-def _all_facts(function: Function, known: dict[int, Verdict]) -> tuple[LoopFacts, ...]:
+def _all_facts(
+    function: Function, known: dict[int, Verdict], named: Mapping[int, Idiom]
+) -> tuple[LoopFacts, ...]:
     written = (one for one in loops_in(function.body) if not one.implied)
     loops = sorted(written, key=lambda one: one.ordinal)
-    why_not, named = misfits(function.body), idioms(function.body)
+    why_not = misfits(function.body)
     return tuple(
         replace(
             _loop_facts(loop, loops, known, why_not.get(loop.ordinal, _HIDDEN)),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from polylsp.analysis.scop.symbolic_value import NotAffineError, Poly, Symbol
 from polylsp.ir.effects import walk
+from polylsp.ir.induction import additive, same_element
 from polylsp.ir.program import (
     Assign,
     Binary,
@@ -30,8 +31,9 @@ from polylsp.ir.program import (
     Unsupported,
     stripped,
     subexpressions,
+    subscripts,
 )
-from polylsp.ir.spelling import spell, spell_place
+from polylsp.ir.spelling import spell
 from polylsp.model.facts import Idiom
 
 _FEWEST_POINTS = 3
@@ -102,8 +104,7 @@ def _counter(loop: Loop) -> str:
 
 def _is_plain(assign: Assign) -> bool:
     """True if a statement reads no elements but the one that it sets."""
-    own = spell_place(assign.target)
-    return all(spell_place(each) == own for each in _elements(assign.value))
+    return all(same_element(each, assign.target) for each in _elements(assign.value))
 
 
 def _elements(*values: Expr) -> Iterator[Place]:
@@ -126,16 +127,9 @@ def _named(nest: _Nest, assign: Assign) -> Idiom | None:
 
 
 def _added(assign: Assign) -> Expr | None:
-    """The value that is added to the target: by `t += v` or `t = t + v`."""
-    if assign.operator is not None:
-        return assign.value if assign.operator == "+" else None
-    value, own = stripped(assign.value), spell_place(assign.target)
-    if isinstance(value, Binary) and value.operator == "+":
-        # Constants are not looked at: functions that differ in them alone share their facts.
-        sides = ((stripped(value.left), value.right), (stripped(value.right), value.left))
-        places = ((side.place, other) for side, other in sides if isinstance(side, Read))
-        return next((other for place, other in places if spell_place(place) == own), None)
-    return None
+    """The value that is added to the target."""
+    added = additive(assign)
+    return added[0] if added is not None and added[1] > 0 else None
 
 
 # --- Subscripts --------------------------------------------------------------------------
@@ -144,7 +138,7 @@ def _added(assign: Assign) -> Expr | None:
 def _subscripts(place: Place) -> list[Poly]:
     """The subscripts of a place; none where they are out of hand."""
     try:
-        return [_polynomial(step.subscript) for step in place.steps if isinstance(step, Index)]
+        return [_polynomial(each) for each in subscripts(place)]
     except NotAffineError:
         return []
 
@@ -178,10 +172,10 @@ def _histogram(assign: Assign, added: Expr | None) -> Idiom | None:
     """`h[b[i]] += w`: the subscript is data, or a rounded number."""
     if added is None or not isinstance(stripped(added), (Constant, Read)):
         return None
-    subscripts = [step.subscript for step in assign.target.steps if isinstance(step, Index)]
-    chosen = any(_elements(*subscripts)) or any(
+    own = tuple(subscripts(assign.target))
+    chosen = any(_elements(*own)) or any(
         isinstance(each, Cast) and isinstance(each.operand.type, Floating)
-        for subscript in subscripts
+        for subscript in own
         for each in subexpressions(subscript)
     )
     return Idiom("histogram", (assign.target.variable.source_name,)) if chosen else None
@@ -197,10 +191,10 @@ def _product(nest: _Nest, assign: Assign, added: Expr | None) -> Idiom | None:
     target, (left, right) = assign.target, places
     if target.variable in (left.variable, right.variable):
         return None
-    subscripts = [_subscripts(each) for each in (left, right)]
-    if any(len(nest.alone(each)) > 1 for both in subscripts for each in both):
+    both = [_subscripts(each) for each in (left, right)]
+    if any(len(nest.alone(each)) > 1 for own in both for each in own):
         return None
-    one, other = (nest.used(each) for each in subscripts)
+    one, other = (nest.used(each) for each in both)
     kept = nest.used(_subscripts(target))
     # The counter of the innermost loop is summed over where the sum is a scalar.
     summed = (one & other) - kept if target.steps else (one & other).intersection(nest.counters[-1:])

@@ -282,8 +282,11 @@ def _extent(
     found = rows(elements=elements)
     if found is None:
         whole = _whole(subject, memory, names, region, declared)
-        found = whole or rows(elements=elements, for_any=True)
-        found = found or _at_any_value(elements, lambda wider: rows(elements=wider, for_any=True))
+        found = (
+            whole
+            or rows(elements=elements, for_any=True)
+            or _at_any_value(elements, lambda wider: rows(elements=wider, for_any=True))
+        )
         if found is None or whole is not None:
             return found
     if found.conditional and not may_be_empty:

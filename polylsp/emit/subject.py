@@ -206,6 +206,10 @@ class Subject:
         parent = self.known(ordinal).parent
         return (*self.around(parent), self.known(parent)) if parent else ()
 
+    def outermost(self, ordinal: int) -> LoopFacts:
+        """The outermost loop around a loop, or itself."""
+        return (*self.around(ordinal), self.known(ordinal))[0]
+
     # --- text ----------------------------------------------------------------------------------
 
     def span(self, site: Site) -> Span:

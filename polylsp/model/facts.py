@@ -44,10 +44,10 @@ class Idiom:
 @dataclass(frozen=True, slots=True)
 class LoopFacts:
     """Facts about a loop. `depth` counts from 1; `parent` is the ordinal of the enclosing loop, or 0.
-    `iterator` is a source name or `None`. `misfit` says why no directive can stand before it, as half a
-    sentence after "because"; empty where one can. A loop that `checks` asserts and raises errors, and leaves
-    nothing behind, or is undecided and does not compute with arrays: its verdict is told on request alone.
-    The `idiom` is that of the nest which it begins."""
+    `iterator` is a source name or `None`. `misfit` is the reason why no directive can stand before it, as
+    half a sentence after "because"; empty if one can. `checks`: the verdict is shown on request only, because
+    the loop only asserts or raises errors, or is undecided and computes with no array. `idiom` is the usual
+    name of what the nest that begins here computes."""
 
     ordinal: int
     kind: Literal["for", "while", "do"]

@@ -7,7 +7,7 @@ answer reads (`sys.n`, `a[i, j]`, `x + y`) without effects, as those of the stan
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from polylsp.frontends.python.bindings import dimensions
 from polylsp.frontends.python.kinds import DOUBLE, INT, Array, Number
@@ -62,10 +62,14 @@ def checking_loops(context: Context, body: Sequence[ast.stmt]) -> frozenset[int]
     loops = [one for one in own_nodes(body) if isinstance(one, ast.For | ast.While)]
     checking = [one for one in loops if isinstance(one, ast.For) and _only_checks(context, one)]
     inside = {id(one) for loop in checking for one in own_nodes([loop])}
+    return ordinals_of(context, [one for one in loops if id(one) in inside])
+
+
+def ordinals_of(context: Context, loops: Iterable[ast.For | ast.While]) -> frozenset[int]:
+    """The ordinals of loops of the source; a `for` over several dimensions has one for each."""
     return frozenset(
         context.ordinals[id(one)] + k
         for one in loops
-        if id(one) in inside
         for k in range(dimensions(one) if isinstance(one, ast.For) else 1)
     )
 

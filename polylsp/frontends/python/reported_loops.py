@@ -10,10 +10,10 @@ import ast
 from collections.abc import Sequence
 from dataclasses import replace
 
-from polylsp.frontends.python.bindings import dimensions
 from polylsp.frontends.python.kinds import UNKNOWN, Array, Instance, Number, Other
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.nodes import nodes_in, nodes_in_all, own_nodes
+from polylsp.frontends.python.reading_loops import ordinals_of
 from polylsp.frontends.python.usage import RANGES
 from polylsp.ir.program import Block, If, Loop, Statement, Unsupported
 
@@ -50,12 +50,9 @@ def _is_numeric(context: Context, node: ast.AST) -> bool:
 
 def aside(context: Context, body: Sequence[ast.stmt]) -> frozenset[int]:
     """Ordinals of the loops of a function that do not compute with elements of arrays, and make no list."""
-    return frozenset(
-        context.ordinals[id(one)] + k
-        for one in own_nodes(body)
-        if isinstance(one, ast.For | ast.While)
-        and not any(_computes(context, part) for part in own_nodes([one]))
-        for k in range(dimensions(one) if isinstance(one, ast.For) else 1)
+    loops = (one for one in own_nodes(body) if isinstance(one, ast.For | ast.While))
+    return ordinals_of(
+        context, (one for one in loops if not any(_computes(context, n) for n in own_nodes([one])))
     )
 
 

@@ -75,7 +75,7 @@ def counters_first(subject: Subject, ordinal: int, settings: Settings, edit: Edi
     if not isinstance(first, Declined) or not ordinal:
         return first
     assumed = dict[Assumption, None]()
-    now = _headed(subject, ordinal, (*subject.around(ordinal), subject.known(ordinal))[:1], again)
+    now = _headed(subject, ordinal, (subject.outermost(ordinal),), again)
     now = _transformed(now, ordinal, settings, ("substitute-induction",), assumed, again)
     found = edit(now, ordinal, settings) if isinstance(now, Subject) and now is not subject else first
     if isinstance(now, Declined) or isinstance(found, Declined):
@@ -158,7 +158,7 @@ def without_hints(subject: Subject, ordinal: int, again: Again) -> Subject | Non
 
 def _with_hints(subject: Subject, ordinal: int) -> list[LoopFacts]:
     """The loops with hints of the outermost nest that a loop stands in."""
-    around = (*subject.around(ordinal), subject.known(ordinal))[0].site if ordinal else None
+    around = subject.outermost(ordinal).site if ordinal else None
     return [
         each
         for each in subject.facts.loops

@@ -26,6 +26,7 @@ from polylsp.targets.gpu.emission_context import has_no_sign
 from polylsp.targets.gpu.host_lines import (
     STREAMS,
     Group,
+    apart_lines,
     count_of,
     groups_of,
     launches,
@@ -286,14 +287,8 @@ def _checks(host: Host) -> Iterator[str]:
         yield f"if ({loop.behind} < 1)" if least == "0" else f"if ({loop.behind} <= {least})"
         yield f"{INDENT}return cudaErrorInvalidValue;"
     yield from _limited(host)
-    for one, other in host.memories.apart:
-        if member_of(host, one) is not None or member_of(host, other) is not None:
-            continue
-        yield f"/* {one.name} and {other.name} must not overlap: the device has a copy of each. */"
-        ends = [_address(host, each, end) for each in (one, other) for end in (False, True)]
-        yield f"if ({ends[0]} < {ends[3]} &&"
-        yield f"    {ends[2]} < {ends[1]})"
-        yield f"{INDENT}return cudaErrorInvalidValue;"
+    pairs = [pair for pair in host.memories.apart if not any(member_of(host, each) for each in pair)]
+    yield from apart_lines(pairs, partial(_address, host))
     if host.index:
         yield from _counted(host, list(dict.fromkeys(sizes(wide))))
 

@@ -3,8 +3,9 @@ iterations where the device has no room for all, and packing of members of struc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import islpy as isl
 
@@ -410,11 +411,18 @@ def _step(host: Host, buffer: Buffer) -> str:
 
 def _checks(host: Host) -> Iterator[str]:
     """The check that arrays do not overlap of which one is an array of structures."""
-    for one, other in host.memories.apart:
-        if member_of(host, one) is None and member_of(host, other) is None:
-            continue
+    pairs = [pair for pair in host.memories.apart if any(member_of(host, each) for each in pair)]
+    yield from apart_lines(pairs, partial(_address, host))
+
+
+def apart_lines(
+    pairs: Iterable[tuple[Buffer, Buffer]], address: Callable[[Buffer, bool], str]
+) -> Iterator[str]:
+    """Checks that the buffers of each pair do not overlap, given the address in C where one begins, or ends
+    (true)."""
+    for one, other in pairs:
         yield f"/* {one.name} and {other.name} must not overlap: the device has a copy of each. */"
-        ends = [_address(host, each, end) for each in (one, other) for end in (False, True)]
+        ends = [address(each, end) for each in (one, other) for end in (False, True)]
         yield f"if ({ends[0]} < {ends[3]} &&"
         yield f"    {ends[2]} < {ends[1]})"
         yield f"{INDENT}return cudaErrorInvalidValue;"

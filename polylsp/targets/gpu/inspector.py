@@ -1,5 +1,5 @@
-"""Inspector loops: the size of the used part of an array, computed before a nest whose subscripts are
-data, as in `v[list[i]]` (inspector/executor: Saltz et al., IEEE Trans. Computers 1991).
+"""Inspector loops, which compute before a nest how many elements of an array the nest uses where its
+subscripts are data, as in `v[list[i]]` (inspector/executor: Saltz et al., IEEE Trans. Computers 1991).
 
 The inspector is the backward slice of the nest from the subscripts of these arrays: the loops, conditions
 and assignments on which a subscript depends, in the words of the source. It takes the path that the nest
@@ -94,7 +94,7 @@ def _as_one(subject: Subject, made: Subject, found: Edited) -> Edited:
 
 def _measured(subject: Subject, ordinal: int, arrays: list[str], again: Again) -> Subject | None:
     """The function with the sizes of some arrays in variables before the loops."""
-    outer = (*subject.around(ordinal), subject.known(ordinal))[0]
+    outer = subject.outermost(ordinal)
     if not takes_a_declaration(subject, stretch_of(subject, outer)):
         return None
     names: dict[str, str] = {}

@@ -68,7 +68,7 @@ def with_members(subject: Subject, ordinal: int = 0) -> Subject:
 
 def _around(subject: Subject, ordinal: int) -> Site | None:
     """Site of the outermost loop around a loop, and of the function's body (`None`) around no loop (0)."""
-    return (*subject.around(ordinal), subject.known(ordinal))[0].site if ordinal else None
+    return subject.outermost(ordinal).site if ordinal else None
 
 
 def _with(

@@ -72,7 +72,7 @@ def _hoisted(subject: Subject, ordinal: int) -> tuple[Replacement, ...]:
     local variables before a nest and use these in it; none where there are no such pointers, or the text does
     not say them plainly. That a nest leaves numbers as they are, also by names that are assumed to lead
     elsewhere, rests on the verdicts of its loops."""
-    outer = (*subject.around(ordinal), subject.known(ordinal))[0]
+    outer = subject.outermost(ordinal)
     seen = with_members(subject, ordinal)
     if not takes_a_declaration(subject, stretch_of(subject, outer)):
         return ()
