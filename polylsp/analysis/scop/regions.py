@@ -28,7 +28,7 @@ from polylsp.analysis.scop.obstacles import (
 from polylsp.analysis.scop.paths import LoopEntry, sets_pointers
 from polylsp.analysis.scop.reductions import usual_starts
 from polylsp.analysis.scop.summaries import Calls
-from polylsp.analysis.scop.symbolic_value import Poly
+from polylsp.analysis.scop.symbolic_value import Compare, NotAffineError, Poly
 from polylsp.analysis.scop.untaken import computes, firm_obstacle, loops_left_out, without_reports
 from polylsp.analysis.scop.walk import walk_region
 from polylsp.analysis.scop.walk_scope import COARSE, FULL, Detail, Scope, leads_away, one_of_several
@@ -437,7 +437,13 @@ class _Cutter:
                 in_order = None if once else sequential_as_written(statement, self.calls, reports)
                 if in_order is not None:
                     self.ordered[statement.ordinal] = in_order
+                counter = _counting_up(statement)
+                first = None if counter is None else self.state.environment.get(counter.name)
                 self.disturb(statement)
+                if counter is not None and isinstance(first, Poly):
+                    self.reached_from(counter, first)
+                if _holds_inside(statement) and statement.condition is not None:
+                    self.state.active = self.taken(statement.condition, statement.header)[0]
                 self.block((statement.prologue, statement.body, statement.step))
             case If(_, then, otherwise, _):
                 ways = self.ways(statement)
@@ -458,16 +464,34 @@ class _Cutter:
         else:
             self.disturb(statement)
 
+    def reached_from(self, counter: Variable, first: Poly) -> None:
+        """Note that a counter, which a loop only steps up, is at least its first value; an unsigned one may
+        wrap around."""
+        value = self.state.environment.get(counter.name)
+        is_signed = isinstance(counter.type, Integer) and counter.type.signed
+        if not isinstance(value, Poly) or not (is_signed or first.as_constant == 0):
+            return
+        try:
+            reached = self.attempt(lambda: self.state.where(Compare(">=", value - first)))
+        except NotAffineError:
+            return
+        if not isinstance(reached, Exhausted) and not _is_complex(reached):
+            self.state.active = reached
+
     def ways(self, statement: If) -> tuple[isl.Set, isl.Set]:
         """Iterations that may reach each branch of an `if`; asked of those alone for which it matters."""
         active = self.state.active
         branches = (statement.then, statement.otherwise)
         if not (has_loops(branches) or any(map(leaves, branches))):
             return active, active
-        own = with_calls(effects(Evaluate(statement.condition, statement.site)), self.calls)
+        return self.taken(statement.condition, statement.site)
+
+    def taken(self, condition: Expr, site: Site) -> tuple[isl.Set, isl.Set]:
+        """Iterations for which a condition may hold here, and those for which it may not."""
+        own = with_calls(effects(Evaluate(condition, site)), self.calls)
         self.state.effects = own
         start_values(self.state, own)
-        found = self.attempt(lambda: split(statement.condition, self.state))
+        found = self.attempt(lambda: split(condition, self.state))
         if isinstance(found, Exhausted) or any(map(_is_complex, found[:2])):
             return self.state.active, self.state.active
         return found[:2]
@@ -533,6 +557,42 @@ class _Cutter:
             self.state.environment[variable.name] = one_of_several(variable.source_name, site)
         elif isinstance(variable.type, Pointer):
             self.state.environment[variable.name] = self.lead(variable)
+
+
+def _holds_inside(loop: Loop) -> bool:
+    """True if a loop's condition holds wherever its body begins, and is one on variables."""
+    condition = loop.condition
+    if loop.post_test or condition is None or loop.prologue.statements:
+        return False
+    return all(isinstance(one, Constant) or _is_whole(one) for one in _compared(condition))
+
+
+def _counting_up(loop: Loop) -> Variable | None:
+    """The counter of a loop that nothing in it changes but a step up."""
+    match loop.step.statements:
+        case (Assign(Place(counter, ()), "+", Constant(by)),) if by > 0 and isinstance(counter.type, Integer):
+            changed = any(s.target.variable == counter for s in walk(loop.body) if isinstance(s, Assign))
+            own = not counter.escapes and counter.storage in ("local", "parameter")
+            return counter if own and not changed else None
+        case _:
+            return None
+
+
+def _compared(condition: Expr) -> Iterator[Expr]:
+    """The numbers that a condition compares, computes with and joins."""
+    match condition:
+        case Binary(_, left, right):
+            yield from _compared(left)
+            yield from _compared(right)
+        case Cast(operand):
+            yield from _compared(operand)
+        case _:
+            yield condition
+
+
+def _is_whole(value: Expr) -> bool:
+    """True for a variable that is a whole number."""
+    return isinstance(value, Read) and not value.place.steps and isinstance(value.type, Integer)
 
 
 def _assignments(run: Sequence[Statement]) -> int:

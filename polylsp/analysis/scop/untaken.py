@@ -24,6 +24,7 @@ from polylsp.ir.program import (
     Call,
     Cast,
     Constant,
+    Declare,
     Evaluate,
     Expr,
     Function,
@@ -78,12 +79,13 @@ def presumptions_in(statement: Statement) -> Iterator[Assume]:
 
 
 def computes(statement: Statement) -> bool:
-    """True if a nest changes more than its counters: a loop that only checks or prints has no purpose without
-    its reports."""
+    """True if a nest changes more than its counters and the variables that it declares: a loop that only
+    checks or prints has no purpose without its reports."""
     found = effects(statement)
     stepping = (s for loop in loops_in(statement) for s in (*loop.step.statements, *loop.prologue.statements))
     counters = {s.target.variable.name for s in stepping if isinstance(s, Assign)}
-    return bool(found.places or found.calls or found.scalars - counters)
+    own = {s.variable.name for s in walk(statement) if isinstance(s, Declare)}
+    return bool(found.places or found.calls or found.scalars - counters - own)
 
 
 def only_reports(function: Function, calls: Calls) -> bool:
