@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from polylsp.frontends.python.attributes import dotted
 from polylsp.frontends.python.bindings import dimensions
-from polylsp.frontends.python.kinds import UNKNOWN, Array, Instance, Kind, Number, Other
+from polylsp.frontends.python.kinds import MIXED, UNKNOWN, Array, Instance, Kind, Number, Other
 from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.names import Callable, ClassOf, Value
@@ -29,7 +29,7 @@ from polylsp.ir.verdict import Assumption, Parallel, Reduction
 MOST_PURE_CALLS = 2
 """Functions of unknown effect that a verdict may rest on: more of them help no one."""
 _MOST_OVERLAPS = 3
-_MOST_WORK = 16_000
+_MOST_WORK = 160_000
 """Nodes of a function times its loops, from which on none is decided here: each is compared with all code."""
 _SUMS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "+", ast.Mult: "*"}
 
@@ -301,7 +301,8 @@ class _Iteration:
                 return name
             case ast.BinOp(left=ast.Name(id=name), op=ast.Sub(), right=by) if name in self.numbers:
                 start = self.numbers[name].start
-                if start is None or not {_root(by)}.isdisjoint(self.own):
+                names = {n.id for n in nodes_in(by) if isinstance(n, ast.Name)}
+                if start is None or not names.isdisjoint(self.own):
                     return ""
                 if _is_natural(start) and _is_natural(by):
                     return name if ast.literal_eval(by) <= ast.literal_eval(start) else ""
@@ -539,7 +540,8 @@ def _numbers(context: Context, target: ast.expr, iterable: ast.expr) -> Iterator
     path = context.path(iterable.func) if isinstance(iterable, ast.Call) else ""
     match target, iterable:
         case ast.Name(id=name), ast.Call(args=arguments, keywords=[]) if path in RANGES:
-            yield from _of_range(name, arguments, [context.kind(one) for one in arguments])
+            if all(map(_may_be_whole, map(context.kind, arguments))):
+                yield from _of_range(name, arguments)
         case ast.Name(), ast.Call(args=[ast.Call() as inner]) if path == "reversed":
             if context.path(inner.func) in RANGES:
                 yield from _numbers(context, target, inner)
@@ -567,18 +569,20 @@ def _counted_from(name: str, starts: Sequence[ast.expr]) -> Iterator[tuple[str, 
             yield name, _Number(start=ast.Constant(0))
         case [first] if _is_natural(first):
             yield name, _Number(start=first)
-        case [ast.Name() | ast.Attribute() as first]:
+        case [first] if _is_arithmetic(first):
             text = spelled(ast.unparse(first))
             yield name, _Number(Assumption("in-bounds", (text,), f"`{text}` is not negative"), first)
         case _:
             return
 
 
-def _of_range(
-    name: str, arguments: list[ast.expr], kinds: list[Kind | None]
-) -> Iterator[tuple[str, _Number]]:
-    if not all(kind in (None, UNKNOWN) or is_whole(kind) for kind in kinds):
-        return
+def _may_be_whole(kind: Kind | None) -> bool:
+    """True for a whole number, and for what may be one: nothing tells, or several kinds of values."""
+    return kind in (None, UNKNOWN, MIXED) or is_whole(kind)
+
+
+def _of_range(name: str, arguments: list[ast.expr]) -> Iterator[tuple[str, _Number]]:
+    """Numbers of a range: whole ones, whatever else its bounds may be."""
     match arguments:
         case [_]:
             yield name, _Number(start=ast.Constant(0))
@@ -598,8 +602,10 @@ def _is_natural(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value >= 0
 
 
-def _root(node: ast.expr) -> str:
-    return (_path(node) or ast.unparse(node)).split(".")[0]
+def _is_arithmetic(node: ast.expr) -> bool:
+    """True for a number that is computed from variables."""
+    parts = (ast.Name, ast.Attribute, ast.BinOp, ast.Constant, ast.operator)
+    return not isinstance(node, ast.Constant) and all(isinstance(one, parts) for one in nodes_in(node))
 
 
 def _chain(node: ast.AST, around: dict[int, ast.AST]) -> Iterator[ast.expr]:

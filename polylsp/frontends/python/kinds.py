@@ -77,6 +77,7 @@ Kind = Union[Number, Array, Items, Instance, Nothing, Other]
 WHOLE = Number(INT)
 REAL = Number(DOUBLE)
 UNKNOWN = Other("of a type that is not known")
+MIXED = Other("different things at different times")
 GENERATOR = Other("a generator of random numbers")
 
 
@@ -109,7 +110,7 @@ def joined(left: Kind | None, right: Kind | None) -> Kind | None:
             # Nothing is done with the elements of `None`.
             return array
         case _:
-            return Other("different things at different times")
+            return MIXED
 
 
 def combined(left: Kind | None, right: Kind | None) -> Kind | None:

@@ -10,7 +10,18 @@ from functools import reduce
 
 from polylsp.frontends.python import numpy_functions
 from polylsp.frontends.python.calls import call
-from polylsp.frontends.python.kinds import COMPLEX, DOUBLE, INT, UNKNOWN, WHOLE, Array, Number, Other, wider
+from polylsp.frontends.python.kinds import (
+    COMPLEX,
+    DOUBLE,
+    INT,
+    MIXED,
+    UNKNOWN,
+    WHOLE,
+    Array,
+    Number,
+    Other,
+    wider,
+)
 from polylsp.frontends.python.lowering_scope import (
     Context,
     Effects,
@@ -381,7 +392,7 @@ def _is_list(context: Context, node: ast.expr) -> bool:
 
 def _may_count(context: Context, node: ast.expr) -> bool:
     """True for a value of a kind that is not known, which may be a whole number."""
-    return context.kind(node) in (None, UNKNOWN, Other("different things at different times"))
+    return context.kind(node) in (None, UNKNOWN, MIXED)
 
 
 def _is_path(node: ast.expr) -> bool:
