@@ -111,6 +111,7 @@ def _in_python(subject: Subject, ask: Ask, settings: Settings, again: Again) -> 
     """The edit of an action on a loop in Python, or with `pycuda` on all of a function (0)."""
     from polylsp.targets import numpy_slices
     from polylsp.targets.numba import restructure_python
+    from polylsp.targets.numba.extraction import or_extracted
 
     match ask.action:
         case "slices":
@@ -118,11 +119,14 @@ def _in_python(subject: Subject, ask: Ask, settings: Settings, again: Again) -> 
         case "copy":
             return limited(settings, lambda: restructure_python.copy_edit(subject, ask.ordinal))
         case "numba":
-            return restructure_python.edit(subject, ask.ordinal, again)
+            return or_extracted(subject, ask.ordinal, again, restructure_python.edit)
         case _:
             from polylsp.targets.gpu import pycuda
 
-            return restructure_python.spelled_first(subject, ask.ordinal, settings, pycuda.edit, again)
+            def kernels(one: Subject, ordinal: int, again: Again) -> Answer:
+                return restructure_python.spelled_first(one, ordinal, settings, pycuda.edit, again)
+
+            return or_extracted(subject, ask.ordinal, again, kernels)
 
 
 def _of_function(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answer:
@@ -164,8 +168,8 @@ def _one_by_one(subject: Subject, ask: Ask, settings: Settings, again: Again, de
 def _strictly(again: Again) -> Again:
     """Analysis of another text without presumptions about branches that print or end the program."""
 
-    def read(text: str) -> Subject | None:
-        found = again(text)
+    def read(text: str, function: str = "") -> Subject | None:
+        found = again(text, function)
         return found.strict if found is not None else None
 
     return read

@@ -203,10 +203,10 @@ class Trials:
             return None
         return None if isinstance(found, Exhausted) else found
 
-    def _again(self, text: str) -> Subject | None:
+    def _again(self, text: str, function: str = "") -> Subject | None:
         """An edit of several steps has to be over in time as well, and can be called off between two."""
         self._next()
-        return self.again(text)
+        return self.again(text, function)
 
     def _next(self) -> None:
         if process_time() > self.until:

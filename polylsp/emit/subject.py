@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from typing import Protocol
 
 from polylsp.analysis.scop.regions import Nest
 from polylsp.analysis.scop.summaries import Calls
@@ -261,5 +262,10 @@ class Subject:
         return not self.line_before(offset).strip()
 
 
-Again = Callable[[str], "Subject | None"]
-"""The same function, analysed anew in another text of its file; `None` if it is not there."""
+class Again(Protocol):
+    """Analysis of another text of the file: the same function in it, or another one that it has; `None` if it
+    is not there."""
+
+    def __call__(self, text: str, function: str = "") -> Subject | None:
+        """The function in a text."""
+        ...

@@ -71,7 +71,7 @@ from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
 from polylsp.poly.budget import apart, file_size
 
 if TYPE_CHECKING:
-    from polylsp.emit.subject import Subject
+    from polylsp.emit.subject import Again, Subject
 
 
 # --------------------------------------------------------------------------------------------------
@@ -79,9 +79,13 @@ if TYPE_CHECKING:
 # --------------------------------------------------------------------------------------------------
 
 
-def rewritten(path: str, settings: Settings, name: str, starts: int) -> Callable[[str], Subject | None]:
+def rewritten(path: str, settings: Settings, name: str, starts: int) -> Again:
     """Reader of texts that an edit of the file produced."""
-    return lambda made: subject_of(path, made, settings, name, starts, rewritten=True)
+
+    def read_again(text: str, function: str = "") -> Subject | None:
+        return subject_of(path, text, settings, function or name, starts, rewritten=True)
+
+    return read_again
 
 
 def subject_of(
@@ -189,7 +193,7 @@ def tried(
     until: float,
     pause: Callable[[], None],
     subject: Callable[[FunctionFacts], Subject],
-    again: Callable[[str], Subject | None],
+    again: Again,
 ) -> FunctionAnswer:
     """The answer about a function, with the feasibility of the actions on its loops. Trying ends at `until`
     (`process_time`); `pause` is called before each edit; `subject` places facts in the file, `again` reads

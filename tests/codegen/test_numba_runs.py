@@ -228,3 +228,92 @@ def test_one_thread_overtakes_itself_in_updates_by_a_part_before(tmp_path: Path)
     path = tmp_path / "overtaken.py"
     path.write_text(OVERTAKEN, encoding="utf-8")
     assert printed(path).split() == ["forward", "False", "backward", "True", "computed", "True"]
+
+
+OBJECTS = '''
+import numpy as np
+
+
+class Filter:
+    """Points in rows."""
+
+    def __init__(self, n: int):
+        self.n = n
+        self.points = np.zeros((n, 4))
+        self.weights = np.full(n, 0.5)
+        self.small = np.zeros(n, dtype=np.uint8)
+
+    def fill(self, start: float):
+        if start < 0:
+            raise ValueError(f"{start} is negative")
+        for i in range(self.n):
+            # Each row has its own numbers.
+            for j in range(4):
+                self.points[i, j] = start + i * j
+
+    def mean(self, *columns, power: int = 1):
+        total = 0.0
+        for i in range(self.n):
+            total += self.weights[i] * self.points[i, 1] ** power
+        names = [str(each) for each in columns]
+        return total / self.n, names
+
+    def double(self):
+        for i in range(self.n):
+            self.small[i] = self.small[i] + self.small[i] + 200
+
+    def largest(self):
+        high, text = self.points[0, 0], {}
+        for i in range(self.n):
+            for j in range(4):
+                high = max(high, self.points[i, j])
+        text["high"] = float(high)
+        return text
+
+
+def rows(a, **options):
+    """Rows, told of."""
+    print(sorted(options))
+    b = np.zeros(a.shape[0])
+    for i in range(a.shape[0]):
+        row = np.zeros(a.shape[1])
+        for j in range(a.shape[1]):
+            row[j] = a[i, j] * 2
+        b[i] = row.sum()
+    return b[3]
+
+
+def halved(values, flag):
+    print(flag)
+    if flag:
+        b = np.zeros(values.shape[0])
+    for i in range(values.shape[0]):
+        if flag:
+            b[i] = values[i] / 2
+    return b[1] if flag else 0.0
+
+
+if __name__ == "__main__":
+    one = Filter(1000)
+    one.fill(1.5)
+    one.double()
+    print(one.points.sum(), one.small.sum(), *one.mean(1, 2, power=2), one.largest())
+    print(rows(one.points, name=1), halved(one.weights, True), halved(one.weights[:0], False))
+    table = np.zeros((50, 50))
+    for i in range(50):
+        for j in range(50):
+            table[i, j] = i * one.points[j, 1]
+    print(table.sum())
+'''
+
+
+@pytest.mark.timeout(600)
+def test_loops_of_methods_and_beside_other_code_get_functions_of_their_own(tmp_path: Path) -> None:
+    done = everywhere("objects.py", OBJECTS, "numba")
+    assert done.edited.count("@njit(parallel=True)\ndef _") == 4
+    # Integers that wrap around, and an array that is made under a condition.
+    assert [each.split("`")[1] for each in done.declined[1:]] == ["small", "print(flag)"]
+    before, after = tmp_path / "before.py", tmp_path / "after.py"
+    before.write_text(done.text, encoding="utf-8")
+    after.write_text(done.edited, encoding="utf-8")
+    assert_same(printed(before), printed(after))

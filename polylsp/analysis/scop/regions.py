@@ -560,11 +560,15 @@ class _Cutter:
 
 
 def _holds_inside(loop: Loop) -> bool:
-    """True if a loop's condition holds wherever its body begins, and is one on variables."""
+    """True if a loop's condition holds wherever its body begins, and compares the loop's counter with other
+    variables. What other conditions tell is left: sizes would be spelled by it, and not by their names."""
     condition = loop.condition
     if loop.post_test or condition is None or loop.prologue.statements:
         return False
-    return all(isinstance(one, Constant) or _is_whole(one) for one in _compared(condition))
+    counters = {s.target.variable for s in loop.step.statements if isinstance(s, Assign)}
+    compared = list(_compared(condition))
+    counted = any(isinstance(one, Read) and one.place.variable in counters for one in compared)
+    return counted and all(isinstance(one, Constant) or _is_whole(one) for one in compared)
 
 
 def _counting_up(loop: Loop) -> Variable | None:

@@ -32,8 +32,11 @@ _TYPES = ("float64", "float32", "int64", "complex128", "complex64", "bool_")
 _NUMPY = (
     *ELEMENTWISE, *_TYPES, "zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like",
     "full_like", "arange", "linspace", "sum", "prod", "mean", "cumsum", "where", "square", "isnan", "isinf",
-    "isfinite", "logical_and", "logical_or", "logical_not",
+    "isfinite", "logical_and", "logical_or", "logical_not", "min", "max", "argmin", "argmax", "std", "var",
+    "any", "all", "median",
 )  # fmt: skip
+_REDUCING = ("sum", "prod", "mean", "min", "max", "argmin", "argmax", "std", "var", "any", "all")
+"""Methods of arrays that reduce them to a number."""
 _NUMBERS = ("pi", "e", "inf", "nan", *_TYPES)
 _DTYPE_PLACES = {
     "zeros": 1, "ones": 1, "empty": 1, "ndarray": 1, "full": 2,
@@ -80,7 +83,7 @@ def _call(source: Source, node: ast.Call) -> str:
         axes = node.keywords[0].value
         each = axes.elts if isinstance(axes, ast.Tuple) else [axes]
         return "" if all(constant(one) is not None for one in each) else _unknown(source, node)
-    if _copies_array(source, node):
+    if _copies_array(source, node) or _reduces_array(source, node):
         return ""
     if isinstance(node.func, ast.Name) and isinstance(source.declarations.get(node.func.id), Callable):
         return _callee(source, node, node.func.id)
@@ -114,6 +117,15 @@ def _copies_array(source: Source, node: ast.Call) -> bool:
             return False
 
 
+def _reduces_array(source: Source, node: ast.Call) -> bool:
+    """`a.sum()`, and `(a * b).sum()`."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=array, attr=name), args=[], keywords=[]) if name in _REDUCING:
+            return _rank(source, array) > 0
+        case _:
+            return False
+
+
 def _callee(source: Source, node: ast.Call, name: str) -> str:
     if name == source.subject.function.name:
         return f"`{name}` calls itself on line {source.line(node)}."
@@ -129,7 +141,9 @@ def _attribute(source: Source, node: ast.Attribute) -> str:
     path = source.path(node)
     root, _, name = path.rpartition(".")
     known = root == "math" or (root == "numpy" and name in (*_NUMBERS, *_NUMPY)) or path == "numba.prange"
-    if known or (not path and node.attr in _ATTRIBUTES):
+    if known or (not path and node.attr in (*_ATTRIBUTES, *_REDUCING) and _rank(source, node.value) > 0):
+        return ""
+    if not path and node.attr in _ATTRIBUTES:
         return ""
     told = (_told_type(source, call) for call in source.nodes if isinstance(call, ast.Call))
     if node.attr == "dtype" and _is_array(source, node.value) and any(one is node for one in told):

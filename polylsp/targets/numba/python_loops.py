@@ -302,13 +302,13 @@ def written(source: Source, pieces: Sequence[Piece], indentation: str, unit: str
         if isinstance(piece, str):
             yield indentation + piece
         elif isinstance(piece, Kept):
-            yield from _moved(source.subject.text[piece.span.start : piece.span.end], indentation)
+            yield from dedented(source.subject.text[piece.span.start : piece.span.end], indentation)
         else:
             yield f"{indentation}{piece.header}"
             yield from written(source, piece.body, indentation + unit, unit)
 
 
-def _moved(text: str, indentation: str) -> Iterator[str]:
+def dedented(text: str, indentation: str) -> Iterator[str]:
     """Lines with another indentation; that of the first statement is taken for all of them."""
     lines = text.lstrip("\r\n").splitlines()
     first = next(line for line in lines if line.strip() and not line.lstrip().startswith("#"))

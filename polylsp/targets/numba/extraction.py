@@ -1,0 +1,423 @@
+"""Extraction of a parallel loop into a function of its own, which Numba or a GPU can run.
+
+Numba compiles whole functions: of numbers and arrays, outside of classes. A loop of a method, or one beside
+code that Numba does not compile, becomes the body of a function of the module. Variables and attributes of
+objects that it reads are parameters, and sums are results (outlining: Zhao and Amaral, SBAC-PAD 2005). The
+new text is analysed like any other, and the edit rests on that analysis.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from polylsp.core.notebook import CELL
+from polylsp.core.text import Span, newline
+from polylsp.emit.subject import Again, Subject
+from polylsp.frontends.python import names
+from polylsp.frontends.python.definitions import MODULE, outline
+from polylsp.frontends.python.kinds import DOUBLE, DTYPES, INT
+from polylsp.frontends.python.nodes import children, nodes_in, own_nodes
+from polylsp.frontends.python.syntax import parse
+from polylsp.ir.program import Array, Floating, Integer, Pointer, Rejection, Variable
+from polylsp.ir.verdict import Assumption, Parallel
+from polylsp.model.action import Answer, Declined, Edited, Replacement, applied
+from polylsp.model.facts import LoopFacts, lines_moved, parallel_roots
+from polylsp.schedule.chain import fresh_name
+from polylsp.targets.directives.rewriting import differences
+from polylsp.targets.numba.python_loops import Source, dedented, lines_of, source_of
+
+EditOfLoop = Callable[[Subject, int, Again], Answer]
+
+_WIDTH = 100
+_SCOPES = (
+    ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp,
+    ast.GeneratorExp, ast.NamedExpr,
+)  # fmt: skip
+_LEAVING = (
+    ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.Raise, ast.Try, ast.With,
+    ast.Delete, ast.Import, ast.ImportFrom,
+)  # fmt: skip
+_DTYPES = (
+    "float64", "float32", "complex128", "int64", "int32", "int16", "int8", "uint64", "uint32", "uint16",
+    "uint8", "bool_",
+)  # fmt: skip
+_PLAIN_DECORATORS = ("staticmethod", "classmethod", "property")
+
+
+def or_extracted(subject: Subject, ordinal: int, again: Again, edit: EditOfLoop) -> Answer:
+    """The edit of a loop; where there is none, that of the loop in a function of its own."""
+    direct = edit(subject, ordinal, again)
+    roots = parallel_roots(subject.facts, ordinal) if ordinal else ()
+    if isinstance(direct, Edited) or len(roots) != 1:
+        return direct
+    found = _read_again(subject, roots[0], again)
+    if found is None:
+        return direct
+    made, now = found
+    loop = now.facts.loops[0]
+    answer = edit(now, loop.ordinal, partial(again, function=made.name))
+    if isinstance(answer, Declined):
+        # What stands in the way of the loop alone says more than what does in the function around it.
+        by = subject.line_number(roots[0].header) - now.line_number(loop.header)
+        return Declined(lines_moved(answer.reason, by))
+    whole = tuple(differences(subject.text, applied(now.text, answer.replacements)))
+    name = f"`{roots[0].iterator}`" if roots[0].iterator else "here"
+    told = f"The loop {name} becomes the function `{made.name}`."
+    proven = made.proven_of(now)
+    assumed = tuple(each for each in answer.assumptions if each.sentence not in proven)
+    verdict = roots[0].verdict
+    stated = verdict.assumptions if isinstance(verdict, Parallel) else ()
+    return Edited(
+        whole, _joined(stated, assumed, made), (told, *answer.remarks), answer.parts, answer.created,
+        answer.device_code,
+    )  # fmt: skip
+
+
+def _read_again(subject: Subject, root: LoopFacts, again: Again) -> tuple[_Extracted, Subject] | None:
+    """A loop as a function of the module, and that function as it is analysed; `None` where it cannot be one,
+    or where its parameters would be taken for something else than they are."""
+    source = _module_source(subject) or source_of(subject, for_numba=False)
+    if not isinstance(source, Source):
+        return None
+    mistaken: frozenset[str] = frozenset()
+    for _ in range(2):
+        made = _extracted(source, root, mistaken)
+        now = again(applied(subject.text, made.replacements), made.name) if made is not None else None
+        if made is None or now is None or not now.facts.loops:
+            return None
+        mistaken = made.mistaken_in(now)
+        if not mistaken:
+            return made, now
+    return None
+
+
+def _module_source(subject: Subject) -> Source | None:
+    """The code of a module outside of functions, as if it were one; `None` for functions."""
+    if subject.function.name != MODULE:
+        return None
+    file = outline(subject.text)
+    parsed = parse(file.module.texts, file.module.lines)
+    if isinstance(parsed, Rejection):
+        return None
+    nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    definition = ast.FunctionDef(name="loop", args=nothing, body=parsed.tree.body, decorator_list=[])
+    return Source(subject, file, file.module, parsed, definition)
+
+
+@dataclass(frozen=True, slots=True)
+class _Extracted:
+    """A loop that became the function `name`; `parameters` are its parameters, each with the variable that it
+    stands for."""
+
+    name: str
+    parameters: dict[str, Variable]
+    replacements: tuple[Replacement, ...]
+
+    def mistaken_in(self, now: Subject) -> frozenset[str]:
+        """The parameters that have other types there than the variables that they stand for."""
+        types = {each.source_name: _element(each) for each in now.variables if each.storage == "parameter"}
+        return frozenset(n for n, before in self.parameters.items() if types.get(n) != _element(before))
+
+    def proven_of(self, now: Subject) -> frozenset[str]:
+        """The assumptions about types of parameters that hold because of what the function around knows."""
+        found: set[str] = set()
+        for each in now.function.parameters:
+            before = self.parameters.get(each.source_name)
+            if before is not None and not before.assumed and _element(before) == _element(each):
+                found |= set(each.assumed)
+        return frozenset(found)
+
+
+def _element(variable: Variable) -> tuple[object, int]:
+    """The type of a variable's elements, and the number of its dimensions."""
+    of_type, rank = variable.type, 0
+    while isinstance(of_type, (Array, Pointer)):
+        if isinstance(of_type, Array):
+            of_type, rank = of_type.element, rank + 1
+        else:
+            # A pointer to the rows of an array, or to its elements.
+            of_type, rank = of_type.to, rank + 1
+    return of_type, rank
+
+
+def _joined(
+    stated: Sequence[Assumption], assumed: Sequence[Assumption], made: _Extracted
+) -> tuple[Assumption, ...]:
+    """The assumptions of the loop where it stood, and those of the function that are not among them under
+    the names of its parameters."""
+    own = {name: variable.source_name for name, variable in made.parameters.items()}
+    known = {(one.kind, frozenset(one.subjects)) for one in stated}
+    more = (
+        each
+        for each in assumed
+        if (each.kind, frozenset(own.get(one, one) for one in each.subjects)) not in known
+    )
+    return tuple(dict.fromkeys((*stated, *more)))
+
+
+def _extracted(source: Source, root: LoopFacts, annotated: frozenset[str]) -> _Extracted | None:
+    """A loop as a function of the module, some of whose parameters are `annotated`; `None` where it cannot be
+    one."""
+    node, verdict = source.loop(root), root.verdict
+    span = lines_of(source, [node]) if node is not None else None
+    if node is None or span is None or not isinstance(verdict, Parallel) or not _stands_free(source):
+        return None
+    inside = nodes_in(node)
+    if any(isinstance(one, (*_SCOPES, *_LEAVING)) for one in inside) or _spans_lines(source, inside):
+        return None
+    used = _Used.of(source, node, verdict)
+    place = _place(source, source.span(node).start)
+    if used is None or place is None:
+        return None
+    parameters = {used.parameter(path): variable for path, variable in used.variables.items()}
+    if len(parameters) < len(used.variables):
+        return None
+    name = fresh_name(source.subject, f"_{source.definition.name.strip('_')}_{_target(node)}")
+    end = newline(source.subject.text)
+    body = list(dedented(_renamed(source, span, used), "    "))
+    results = ", ".join(used.results)
+    returned = [f"    return {results}"] if results else []
+    typed = _imported_name(source, "numpy.typing.NDArray") != ""
+    words = {
+        one: _annotation(source, each) if typed or one in annotated else ""
+        for one, each in parameters.items()
+    }
+    given = [f"{one}: {word}" if word else one for one, word in words.items()]
+    head = _wrapped(f"def {name}(", given, "):", "")
+    above = source.subject.text[:place].split("\n")[-3:-1]
+    apart = [""] * (2 - sum(not line.strip() for line in above)) if place else []
+    written = end.join([*apart, *head, *body, *returned, "", "", ""])
+    indentation = source.subject.indentation(source.span(node).start)
+    assigned = f"{results} = " if results else ""
+    call = _wrapped(f"{indentation}{assigned}{name}(", [*used.variables], ")", indentation)
+    replacements = (Replacement(Span(place, place), written), Replacement(span, end.join(call)))
+    return _Extracted(name, parameters, replacements)
+
+
+def _annotation(source: Source, variable: Variable) -> str:
+    """The type of a variable as an annotation; empty where there is none."""
+    element, rank = _element(variable)
+    if not rank:
+        return "int" if element == INT else "float" if element == DOUBLE else ""
+    typed, numpy = _imported_name(source, "numpy.typing.NDArray"), _imported_name(source, "numpy")
+    usual = {one: name for name, one in DTYPES.items() if name in _DTYPES}
+    name = next((text for one, text in usual.items() if one == element), "")
+    if not name or not numpy:
+        return ""
+    if typed:
+        return f"{typed}[{numpy}.{name}]"
+    return f"{numpy}.ndarray[tuple, {numpy}.dtype[{numpy}.{name}]]"
+
+
+def _imported_name(source: Source, path: str) -> str:
+    """The name that a file gives to a module or a member of one; empty if it does not import it."""
+    found = source.declarations.items()
+    return next((n for n, d in found if isinstance(d, names.Imported) and d.path == path), "")
+
+
+def _wrapped(head: str, parts: Sequence[str], tail: str, indentation: str) -> list[str]:
+    """A call or a header on one line, or with its parts on a line of their own."""
+    line = f"{head}{', '.join(parts)}{tail}"
+    if len(line) <= _WIDTH:
+        return [line]
+    return [head, f"{indentation}    {', '.join(parts)}", f"{indentation}{tail}"]
+
+
+def _target(node: ast.For) -> str:
+    return node.target.id if isinstance(node.target, ast.Name) else "loop"
+
+
+def _stands_free(source: Source) -> bool:
+    """True for a function of the module, or a method of a class of it, that runs as it is written."""
+    name, owner = source.item.name, source.item.owner
+    if "." in name and name not in (MODULE, f"{owner}.{source.definition.name}"):
+        return False
+    for decorator in source.definition.decorator_list:
+        of = decorator.func if isinstance(decorator, ast.Call) else decorator
+        found = source.declarations.get(of.id) if isinstance(of, ast.Name) else None
+        if source.path(of) not in _PLAIN_DECORATORS and not isinstance(found, names.Callable):
+            return False
+    return True
+
+
+def _spans_lines(source: Source, nodes: Sequence[ast.AST]) -> bool:
+    """True if there is a string of several lines, whose text would change with its indentation."""
+    text = source.subject.text
+    strings = (n for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str | bytes))
+    return any("\n" in text[source.span(one).start : source.span(one).end] for one in strings)
+
+
+# --- Variables ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Used:
+    """What a loop uses of the function around it: `variables` are those that it reads, by their spelling
+    (`n`, `self.u`), and `results` those that it binds for others. `places` are the spans of attributes."""
+
+    variables: dict[str, Variable]
+    results: tuple[str, ...]
+    places: dict[Span, str]
+    words: frozenset[str]
+
+    @classmethod
+    def of(cls, source: Source, node: ast.For, verdict: Parallel) -> _Used | None:
+        """The same of a loop; `None` where it uses what no parameter can be."""
+        by_name = {
+            v.source_name: v
+            for v in source.subject.variables
+            if isinstance(v.type, (Integer, Floating, Array, Pointer))
+        }
+        inside = nodes_in(node)
+        stored = {n.id for n in inside if names.is_stored(n)}
+        sums = tuple(sorted(each.variable for each in verdict.reductions if not each.is_array))
+        own = stored - set(sums) - {each.variable for each in verdict.reductions}
+        last = {*verdict.lastprivate, *(each.variable for each in verdict.inductions)}
+        if not last.isdisjoint(own) or not stored.issuperset(sums):
+            return None
+        variables: dict[str, Variable] = {}
+        places: dict[Span, str] = {}
+        for found in _paths(source, node, by_name):
+            if found is None:
+                return None
+            path, at = found
+            if path in own:
+                continue
+            if path not in by_name or not _is_bound_before(source, node, path.partition(".")[0]):
+                return None
+            variables[path] = by_name[path]
+            if at is not None:
+                places[at] = path
+        words = frozenset(n.id for n in inside if isinstance(n, ast.Name))
+        lists = set(source.lists) & variables.keys()
+        return cls(variables, sums, places, words) if not lists else None
+
+    def parameter(self, path: str) -> str:
+        """The name of the parameter that stands for a variable or an attribute."""
+        last = path.rpartition(".")[2]
+        taken = self.words | {each for each in self.variables if "." not in each}
+        return path if "." not in path else last if last not in taken else path.replace(".", "_")
+
+
+def _paths(
+    source: Source, node: ast.AST, known: dict[str, Variable]
+) -> Iterator[tuple[str, Span | None] | None]:
+    """The variables and attributes of the function that code uses, in source order, each attribute with its
+    span; `None` for what has no known value."""
+    match node:
+        case ast.Attribute() if root := _root(source, node):
+            path, inner = ast.unparse(node), node
+            while path not in known and isinstance(inner.value, ast.Attribute):
+                inner = inner.value
+                path = ast.unparse(inner)
+            if path not in known and isinstance(inner.value, ast.Name) and root in known:
+                yield root, None
+            elif path not in known or not isinstance(inner.ctx, ast.Load):
+                yield None
+            else:
+                yield path, source.span(inner)
+        case ast.Name(id=name):
+            if name in source.local:
+                yield name, None
+            elif name not in source.declarations and not hasattr(builtins, name):
+                yield None
+        case _:
+            for each in children(node):
+                yield from _paths(source, each, known)
+
+
+def _root(source: Source, node: ast.Attribute) -> str:
+    """The variable of the function of which something is an attribute."""
+    root: ast.expr = node
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    return root.id if isinstance(root, ast.Name) and root.id in source.local else ""
+
+
+def _is_bound_before(source: Source, node: ast.For, name: str) -> bool:
+    """True if a name certainly has a value where a loop begins."""
+    arguments = [one.arg for one in nodes_in(source.definition.args) if isinstance(one, ast.arg)]
+    return name in arguments or _binds_before(source.definition.body, node, name)
+
+
+def _binds_before(body: Sequence[ast.stmt], node: ast.For, name: str) -> bool:
+    for statement in body:
+        if statement is node:
+            return False
+        if any(one is node for one in own_nodes([statement])):
+            if isinstance(statement, ast.For) and any(_is_name(n, name) for n in nodes_in(statement.target)):
+                return True
+            blocks = [b for _, b in ast.iter_fields(statement) if isinstance(b, list)]
+            return any(_binds_before([s for s in b if isinstance(s, ast.stmt)], node, name) for b in blocks)
+        if _binds(statement, name):
+            return True
+    return False
+
+
+def _binds(statement: ast.stmt, name: str) -> bool:
+    """True if a statement that runs to its end has bound a name."""
+    match statement:
+        case ast.Assign(targets=targets):
+            return any(_is_name(n, name) for target in targets for n in nodes_in(target))
+        case ast.AnnAssign(target=target, value=ast.expr()) | ast.AugAssign(target=target):
+            return _is_name(target, name)
+        case ast.If(body=then, orelse=otherwise) if otherwise:
+            return all(any(_binds(s, name) or _ends(s) for s in each) for each in (then, otherwise))
+        case ast.With(items=items, body=body):
+            targets = [one.optional_vars for one in items if one.optional_vars is not None]
+            named = any(_is_name(n, name) for target in targets for n in nodes_in(target))
+            return named or any(_binds(s, name) for s in body)
+        case _:
+            return False
+
+
+def _ends(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Return | ast.Raise | ast.Continue | ast.Break)
+
+
+def _is_name(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+
+
+# --- Text --------------------------------------------------------------------------------
+
+
+def _renamed(source: Source, span: Span, used: _Used) -> str:
+    """The lines of a loop with parameters in place of attributes."""
+    edits = [
+        Replacement(Span(at.start - span.start, at.end - span.start), used.parameter(path))
+        for at, path in sorted(used.places.items())
+    ]
+    return applied(source.subject.text[span.start : span.end], tuple(edits))
+
+
+def _place(source: Source, start: int) -> int | None:
+    """The offset before the statement of the module, or of a notebook's cell, in which something stands, and
+    the comments above it; `None` where that cannot be read."""
+    text = source.subject.text
+    begin = text.rfind(CELL, 0, start) + 1
+    end = text.find(CELL, start)
+    own = text[begin : end if end >= 0 else len(text)]
+    line = own.count("\n", 0, start - begin) + 1
+    try:
+        module = ast.parse(own)
+    except (SyntaxError, ValueError):
+        return None
+    around = next((s for s in module.body if line in _decorator_lines(s)), None)
+    around = around or next((s for s in module.body if s.lineno <= line <= (s.end_lineno or 0)), None)
+    if around is None:
+        return None
+    lines = own.split("\n")
+    first = min([around.lineno, *_decorator_lines(around)])
+    while first > 1 and lines[first - 2].startswith("#"):
+        first -= 1
+    return begin + sum(len(each) + 1 for each in lines[: first - 1])
+
+
+def _decorator_lines(statement: ast.stmt) -> list[int]:
+    found = getattr(statement, "decorator_list", ())
+    return [line for one in found for line in range(one.lineno, (one.end_lineno or one.lineno) + 1)]
