@@ -26,6 +26,7 @@ from polylsp.frontends.python.kinds import (
     Kind,
     Number,
     NumberType,
+    Other,
     combined,
     either,
     element_type,
@@ -211,6 +212,11 @@ _OF_ELEMENTS = frozenset(
 )
 _TRANSFORMS = ("fft.fft", "fft.ifft", "fft.fft2", "fft.ifft2", "fft.rfft", "scipy.fft.fft", "scipy.fft.ifft")
 _REAL_RESULT = frozenset(("linalg.norm", "scipy.linalg.norm", "fft.irfft", "linalg.cond", "linalg.eigvalsh"))
+_CONTAINERS = {
+    "list": "a list", "sorted": "a list", "dict": "a dictionary", "set": "a set", "frozenset": "a set",
+    "str": "a string", "repr": "a string", "input": "a string",
+}  # fmt: skip
+"""Functions of Python that give a value of another kind, in words."""
 COUNTING = frozenset(("argmin", "argmax", "argsort", "count_nonzero"))
 """Functions among them whose results are integers."""
 
@@ -345,6 +351,8 @@ def called(node: ast.Call, kinds: Kinds) -> Kind | None:
         return KINDS_WHOLE
     if path in ("float", "complex", "bool"):
         return Number(DTYPES[path]) if path != "bool" else KINDS_WHOLE
+    if path in _CONTAINERS:
+        return Other(_CONTAINERS[path])
     if path in ("abs", "min", "max", "sum", "divmod"):
         return _builtin(path, arguments)
     if numpy_name(path) in DTYPES:

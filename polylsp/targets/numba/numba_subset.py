@@ -207,8 +207,8 @@ def _reasons(source: Source) -> Iterator[str]:
 
 def why_not_in_parallel(source: Source) -> str:
     """Reason why Numba cannot run the array statements of a function in parallel, though it may compile it:
-    operands with a dimension added by `None` fail at run time, and updates by an array of fewer dimensions do
-    not compile. Empty if none was found."""
+    operands with a dimension added by `None` fail at run time, as do arrays of one row that are stored to
+    more; updates by an array of fewer dimensions do not compile. Empty if none was found."""
     for node in source.nodes:
         match node:
             case ast.Subscript(slice=index) if any(_is_added(source, one) for one in indices(index)):
@@ -217,6 +217,13 @@ def why_not_in_parallel(source: Source) -> str:
             case ast.AugAssign(target=target, value=value) if _spreads(source, target, value):
                 told = f"`{ast.unparse(target)}` on line {source.line(node)} changes by an array of fewer"
                 return f"{told} dimensions, which Numba cannot run in parallel: write loops."
+            case ast.Assign(targets=[ast.Subscript(slice=index)], value=ast.Name(id=name) as value) if (
+                any(_is_part(one) for one in indices(index)) and _rank(source, value) > 0
+            ):
+                told = (
+                    f"`{name}` on line {source.line(node)} may be stretched to the part that it is stored to"
+                )
+                return f"{told}, which Numba does not do in parallel: write loops."
             case _:
                 pass
     return ""
@@ -225,6 +232,10 @@ def why_not_in_parallel(source: Source) -> str:
 def indices(node: ast.expr) -> list[ast.expr]:
     """The subscripts of an element."""
     return node.elts if isinstance(node, ast.Tuple) else [node]
+
+
+def _is_part(index: ast.expr) -> bool:
+    return isinstance(index, ast.Slice) and (index.lower is not None or index.upper is not None)
 
 
 def _is_added(source: Source, index: ast.expr) -> bool:

@@ -18,7 +18,7 @@ from polylsp.frontends.python.names import Imported
 from polylsp.frontends.python.nodes import own_nodes
 from polylsp.frontends.python.pranges import updates
 from polylsp.frontends.python.words import Line
-from polylsp.ir.program import Array, Floating, Pointer
+from polylsp.ir.program import Array, Floating, Integer, Pointer
 from polylsp.ir.verdict import Parallel, Reduction
 from polylsp.model.action import Answer, Declined, Edited, Replacement
 from polylsp.model.facts import LoopFacts, is_governed, parallel_roots
@@ -44,7 +44,7 @@ def why_not_over_prange(source: Source, root: LoopFacts) -> str:
         or (f"The loop {name} cannot run over `prange`: {root.misfit}." if root.misfit else "")
         or _body(source, node, name)
         or _copies(source, verdict, name)
-        or next(filter(None, (_reduction(node, each, name) for each in verdict.reductions)), "")
+        or next(filter(None, (_reduction(source, node, each, name) for each in verdict.reductions)), "")
     )
 
 
@@ -102,7 +102,12 @@ def _copies(source: Source, verdict: Parallel, name: str) -> str:
     return ""
 
 
-def _reduction(node: ast.For, reduction: Reduction, name: str) -> str:
+def _is_whole(source: Source, name: str) -> bool:
+    variables = (v for v in source.subject.variables if v.source_name == name)
+    return any(isinstance(v.type, Integer) for v in variables)
+
+
+def _reduction(source: Source, node: ast.For, reduction: Reduction, name: str) -> str:
     """Reason why Numba does not recognise a reduction; empty if it does."""
     own = f"`{reduction.variable}`"
     if reduction.is_array:
@@ -110,6 +115,8 @@ def _reduction(node: ast.For, reduction: Reduction, name: str) -> str:
     forms = _FORMS.get(reduction.operator)
     if forms is None:
         return f"Numba does not combine {own} by `{reduction.operator}`."
+    if reduction.operator == "*" and _is_whole(source, reduction.variable):
+        return f"{own} is a product of whole numbers, which soon passes the 64 bits that Numba has for it."
     if updates(node, reduction.variable) in [(form,) for form in forms]:
         return ""
     word, variable = reduction.operator, reduction.variable
