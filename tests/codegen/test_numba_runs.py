@@ -283,6 +283,33 @@ def rows(a, **options):
     return b[3]
 
 
+def counted(a):
+    c = np.zeros(a.shape[0])
+    for i, x in enumerate(a):
+        c[i] = x * 2
+    return c[7]
+
+
+def from_one(b):
+    c = np.zeros(b.shape[0])
+    for k, row in enumerate(b[1:, :2], 1):
+        c[k] += row[0] + row[1]
+    return c[3] + 2 * c[29]
+
+
+def ranged(c):
+    for i in np.arange(1, 20):
+        c[i] = c[i] * i
+    return c[19]
+
+
+def zipped(a, b):
+    total = 0.0
+    for x, row in zip(a[1:], b):
+        total += x * row[3]
+    return total
+
+
 def halved(values, flag):
     print(flag)
     if flag:
@@ -299,6 +326,8 @@ if __name__ == "__main__":
     one.double()
     print(one.points.sum(), one.small.sum(), *one.mean(1, 2, power=2), one.largest())
     print(rows(one.points, name=1), halved(one.weights, True), halved(one.weights[:0], False))
+    some, rest = np.linspace(0.0, 9.0, 30), one.points[:30]
+    print(counted(some), from_one(rest), zipped(some, rest), ranged(some))
     table = np.zeros((50, 50))
     for i in range(50):
         for j in range(50):

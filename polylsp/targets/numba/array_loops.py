@@ -1,6 +1,7 @@
-"""Array statements that Numba runs in parallel, and arrays local to an iteration.
+"""Array statements that Numba runs in parallel, arrays local to an iteration, and loops over arrays.
 
-Arrays that each iteration fills anew are created in the loop: Numba then privatises them.
+Arrays that each iteration fills anew are created in the loop: Numba then privatises them. Loops over the
+elements of arrays become loops over ranges.
 """
 
 from __future__ import annotations
@@ -10,14 +11,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polylsp.core.text import Span, newline
+from polylsp.frontends.python.kinds import Array as KindOfArray
 from polylsp.frontends.python.kinds import Number
-from polylsp.frontends.python.nodes import children, nodes_in
+from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all
+from polylsp.frontends.python.syntax import constant
 from polylsp.ir.effects import loops_in
-from polylsp.ir.program import Array, Pointer
+from polylsp.ir.program import Array, Integer, Pointer
 from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Answer, Declined, Edited, Replacement
 from polylsp.targets.numba.numba_subset import ELEMENTWISE, indices
-from polylsp.targets.numba.python_loops import LoopText, Source, loop_text
+from polylsp.targets.numba.python_loops import LoopText, Source, fresh, loop_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,3 +256,90 @@ def _own_lines(source: Source, node: ast.stmt) -> Span | None:
     if end < 0 or text[start : span.start].strip() or (rest and not rest.startswith("#")):
         return None
     return Span(start, end + 1)
+
+
+# --------------------------------------------------------------------------------------------------
+# Loops over the elements or rows of arrays, as loops over ranges: `prange` takes no others.
+# --------------------------------------------------------------------------------------------------
+
+
+def over_a_range(source: Source, ordinal: int) -> Answer:
+    """A loop over arrays as one over a range, in which the elements or rows get their names first."""
+    node = source.loop(source.subject.known(ordinal))
+    why = "The loop does not run over arrays that are there before it."
+    if node is None or node.orelse:
+        return Declined(why)
+    counter = fresh(source, "i", "k")
+    found = _counted(source, node.target, node.iter, counter)
+    if found is None or not _stays(source, node):
+        return Declined(why)
+    name, count, bound = found
+    start = source.span(node.body[0]).start
+    if not source.subject.opens_its_line(start):
+        return Declined("Put what the loop runs on lines of its own first.")
+    header = Span(source.span(node).start, source.span(node.iter).end)
+    at = source.subject.text.rfind("\n", 0, start) + 1
+    indentation, end = source.subject.indentation(start), newline(source.subject.text)
+    lines = "".join(f"{indentation}{one} = {value}{end}" for one, value in bound)
+    edits = [Replacement(header, f"for {name} in range({count})")]
+    return Edited((*edits, Replacement(Span(at, at), lines)) if lines else tuple(edits))
+
+
+_Counted = tuple[str, str, tuple[tuple[str, str], ...]]
+"""The counter of a range, its arguments, and the names that get elements, each with its value."""
+
+
+def _counted(source: Source, target: ast.expr, over: ast.expr, counter: str) -> _Counted | None:
+    """The range that stands for what a loop runs over; `None` where there is none."""
+    path = source.path(over.func) if isinstance(over, ast.Call) else ""
+    match target, over:
+        case ast.Name(id=name), ast.Call(args=arguments, keywords=[]) if path == "numpy.arange":
+            kinds = [source.kinds.of(one) for one in arguments]
+            is_whole = all(isinstance(k, Number) and isinstance(k.type, Integer) for k in kinds)
+            return (name, ", ".join(map(ast.unparse, arguments)), ()) if is_whole and arguments else None
+        case ast.Tuple(elts=[ast.Name(id=name), inner]), ast.Call(args=[given, *rest], keywords=[]) if (
+            path == "enumerate" and len(rest) < 2
+        ):
+            found = _counted(source, inner, given, name)
+            start = constant(rest[0]) if rest else 0
+            if found is None or found[0] != name or start is None:
+                return None
+            return _counted_from(found, int(start), name)
+        case ast.Tuple(elts=parts), ast.Call(args=arrays, keywords=[]) if (
+            path == "zip" and len(parts) == len(arrays) and arrays
+        ):
+            each = [_counted(source, part, one, counter) for part, one in zip(parts, arrays, strict=True)]
+            if any(one is None or one[0] != counter or not one[1].startswith("len(") for one in each):
+                return None
+            counts = list(dict.fromkeys(one[1] for one in each if one is not None))
+            bound = tuple(pair for one in each if one is not None for pair in one[2])
+            return counter, counts[0] if len(counts) == 1 else f"min({', '.join(counts)})", bound
+        case ast.Name(id=name), ast.Name() | ast.Attribute() | ast.Subscript() if _is_array(source, over):
+            text = ast.unparse(over)
+            return counter, f"len({text})", ((name, f"{text}[{counter}]"),)
+        case _:
+            return None
+
+
+def _counted_from(found: _Counted, start: int, counter: str) -> _Counted | None:
+    """The same with a counter that starts elsewhere."""
+    name, count, bound = found
+    if start == 0:
+        return found
+    moved = tuple(
+        (one, value.removesuffix(f"[{counter}]") + f"[{counter} - {start}]") for one, value in bound
+    )
+    return (name, f"{start}, {count} + {start}", moved) if start > 0 else None
+
+
+def _is_array(source: Source, node: ast.expr) -> bool:
+    kind = source.kinds.of(node)
+    return isinstance(kind, KindOfArray) and not kind.lists
+
+
+def _stays(source: Source, node: ast.For) -> bool:
+    """True if a loop binds none of the names of what it runs over."""
+    stored = {
+        n.id for n in nodes_in_all([node.target, *node.body]) if isinstance(n, ast.Name) and not _is_load(n)
+    }
+    return stored.isdisjoint(n.id for n in nodes_in(node.iter) if isinstance(n, ast.Name))

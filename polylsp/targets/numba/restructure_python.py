@@ -27,7 +27,7 @@ from polylsp.schedule.chain import fresh_name, unstable
 from polylsp.schedule.statement_leaves import Leaf, leaves_of, refusal, violated
 from polylsp.targets.directives.rewriting import differences
 from polylsp.targets.numba import prange
-from polylsp.targets.numba.array_loops import created_inside, is_new
+from polylsp.targets.numba.array_loops import created_inside, is_new, over_a_range
 from polylsp.targets.numba.numba_subset import compiled_forms, element_of
 from polylsp.targets.numba.python_loops import (
     Block,
@@ -428,6 +428,7 @@ def _edited(source: Source, ordinal: int, again: Again) -> Answer:
 def _possible(subject: Subject, ordinal: int) -> Iterator[tuple[Step, int]]:
     """Candidate rewritings, each with the loop that it is about: those with the largest pieces of work first.
     Sums are split only where that very loop was requested: threads for an innermost loop seldom pay."""
+    yield over_a_range, ordinal
     yield created_inside, ordinal
     yield spelled_out, ordinal
     for each in _inside(subject.facts.loops, ordinal):
