@@ -147,10 +147,23 @@ def test_what_of_a_notebook_cannot_be_measured_is_told_with_its_cell(polylsp, tm
 
 
 def test_a_reason_counts_lines_in_the_cell(polylsp, tmp_path: Path) -> None:
-    code = "def f(n: int, a):\n    for i in range(n):\n        a[i] *= 2.0\n    print(f'{n}')\n"
+    half = "def half(x: float) -> float:\n    return 0.5 * x\n"
+    code = f"{half}\n\ndef f(n: int, a):\n    for i in range(n):\n        a[i] = half(a[i])\n"
     write(tmp_path / "p.ipynb", "x = 1\n" * 7, code)
-    ran = polylsp("offload", "p.ipynb:2:2", "--target", "numba")
-    assert ran.status == 2 and "Numba may not compile `print(f'{n}')` on line 4." in ran.err
+    ran = polylsp("offload", "p.ipynb:2:6", "--target", "numba")
+    assert ran.status == 2 and "`half`, called on line 7, is not compiled by Numba" in ran.err
+
+
+def test_a_loop_gets_a_function_of_its_own_in_its_cell(polylsp, tmp_path: Path) -> None:
+    code = "k = 1\n# Twice.\ndef f(n: int, a):\n    for i in range(n):\n        a[i] *= 2.0\n    print(f'{n}')\n"
+    write(tmp_path / "p.ipynb", "import numpy as np\n", code)
+    ran = polylsp("offload", "p.ipynb:2:4", "--target", "numba", "--write")
+    assert ran.status == 0
+    first, second = (
+        "".join(cell["source"]) for cell in json.loads((tmp_path / "p.ipynb").read_text())["cells"]
+    )
+    assert "def _f_i(n, a):" not in first
+    assert second.index("def _f_i(n, a):") < second.index("# Twice.") < second.index("    _f_i(n, a)")
 
 
 def test_a_comment_suppresses_what_is_below_it_in_its_cell(polylsp, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from polylsp.analysis.scop.call_effects import changed_by_calls
@@ -17,9 +17,13 @@ from polylsp.ir.program import (
     Assign,
     Binary,
     Block,
+    Cast,
+    Constant,
+    Expr,
     If,
     Integer,
     Loop,
+    Place,
     Pointer,
     Read,
     Rejection,
@@ -199,3 +203,48 @@ def row_counter(
 def is_unsigned(variable: Variable | None) -> bool:
     """True if the variable exists, and its arithmetic wraps around."""
     return variable is not None and isinstance(variable.type, Integer) and not variable.type.signed
+
+
+# --------------------------------------------------------------------------------------------------
+# Bounds of a counter in the body of its loop, whether or not the loop has a model.
+# --------------------------------------------------------------------------------------------------
+
+
+def holds_inside(loop: Loop) -> bool:
+    """True if a loop's condition holds wherever its body begins, and compares the loop's counter with other
+    variables. What other conditions tell is left: sizes would be spelled by it, and not by their names."""
+    condition = loop.condition
+    if loop.post_test or condition is None or loop.prologue.statements:
+        return False
+    counters = {s.target.variable for s in loop.step.statements if isinstance(s, Assign)}
+    compared = list(_compared(condition))
+    counted = any(isinstance(one, Read) and one.place.variable in counters for one in compared)
+    return counted and all(isinstance(one, Constant) or _is_whole(one) for one in compared)
+
+
+def counting_up(loop: Loop) -> Variable | None:
+    """The counter of a loop that nothing in it changes but a step up."""
+    match loop.step.statements:
+        case (Assign(Place(counter, ()), "+", Constant(by)),) if by > 0 and isinstance(counter.type, Integer):
+            changed = any(s.target.variable == counter for s in walk(loop.body) if isinstance(s, Assign))
+            own = not counter.escapes and counter.storage in ("local", "parameter")
+            return counter if own and not changed else None
+        case _:
+            return None
+
+
+def _compared(condition: Expr) -> Iterator[Expr]:
+    """The numbers that a condition compares, computes with and joins."""
+    match condition:
+        case Binary(_, left, right):
+            yield from _compared(left)
+            yield from _compared(right)
+        case Cast(operand):
+            yield from _compared(operand)
+        case _:
+            yield condition
+
+
+def _is_whole(value: Expr) -> bool:
+    """True for a variable that is a whole number."""
+    return isinstance(value, Read) and not value.place.steps and isinstance(value.type, Integer)

@@ -16,6 +16,7 @@ from polylsp.analysis.scop.access_relations import to_scop
 from polylsp.analysis.scop.accesses import allocation, split
 from polylsp.analysis.scop.bounded_trips import bound_trips
 from polylsp.analysis.scop.call_effects import allocates, manages_memory, with_calls
+from polylsp.analysis.scop.counters import counting_up, holds_inside
 from polylsp.analysis.scop.evaluation import entry_value
 from polylsp.analysis.scop.obstacles import (
     flat,
@@ -437,12 +438,12 @@ class _Cutter:
                 in_order = None if once else sequential_as_written(statement, self.calls, reports)
                 if in_order is not None:
                     self.ordered[statement.ordinal] = in_order
-                counter = _counting_up(statement)
+                counter = counting_up(statement)
                 first = None if counter is None else self.state.environment.get(counter.name)
                 self.disturb(statement)
                 if counter is not None and isinstance(first, Poly):
                     self.reached_from(counter, first)
-                if _holds_inside(statement) and statement.condition is not None:
+                if holds_inside(statement) and statement.condition is not None:
                     self.state.active = self.taken(statement.condition, statement.header)[0]
                 self.block((statement.prologue, statement.body, statement.step))
             case If(_, then, otherwise, _):
@@ -557,46 +558,6 @@ class _Cutter:
             self.state.environment[variable.name] = one_of_several(variable.source_name, site)
         elif isinstance(variable.type, Pointer):
             self.state.environment[variable.name] = self.lead(variable)
-
-
-def _holds_inside(loop: Loop) -> bool:
-    """True if a loop's condition holds wherever its body begins, and compares the loop's counter with other
-    variables. What other conditions tell is left: sizes would be spelled by it, and not by their names."""
-    condition = loop.condition
-    if loop.post_test or condition is None or loop.prologue.statements:
-        return False
-    counters = {s.target.variable for s in loop.step.statements if isinstance(s, Assign)}
-    compared = list(_compared(condition))
-    counted = any(isinstance(one, Read) and one.place.variable in counters for one in compared)
-    return counted and all(isinstance(one, Constant) or _is_whole(one) for one in compared)
-
-
-def _counting_up(loop: Loop) -> Variable | None:
-    """The counter of a loop that nothing in it changes but a step up."""
-    match loop.step.statements:
-        case (Assign(Place(counter, ()), "+", Constant(by)),) if by > 0 and isinstance(counter.type, Integer):
-            changed = any(s.target.variable == counter for s in walk(loop.body) if isinstance(s, Assign))
-            own = not counter.escapes and counter.storage in ("local", "parameter")
-            return counter if own and not changed else None
-        case _:
-            return None
-
-
-def _compared(condition: Expr) -> Iterator[Expr]:
-    """The numbers that a condition compares, computes with and joins."""
-    match condition:
-        case Binary(_, left, right):
-            yield from _compared(left)
-            yield from _compared(right)
-        case Cast(operand):
-            yield from _compared(operand)
-        case _:
-            yield condition
-
-
-def _is_whole(value: Expr) -> bool:
-    """True for a variable that is a whole number."""
-    return isinstance(value, Read) and not value.place.steps and isinstance(value.type, Integer)
 
 
 def _assignments(run: Sequence[Statement]) -> int:

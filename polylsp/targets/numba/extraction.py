@@ -28,6 +28,7 @@ from polylsp.model.action import Answer, Declined, Edited, Replacement, applied
 from polylsp.model.facts import LoopFacts, lines_moved, parallel_roots
 from polylsp.schedule.chain import fresh_name
 from polylsp.targets.directives.rewriting import differences
+from polylsp.targets.numba.numba_subset import changes_in_file
 from polylsp.targets.numba.python_loops import Source, dedented, lines_of, source_of
 
 EditOfLoop = Callable[[Subject, int, Again], Answer]
@@ -256,8 +257,9 @@ def _spans_lines(source: Source, nodes: Sequence[ast.AST]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Used:
-    """What a loop uses of the function around it: `variables` are those that it reads, by their spelling
-    (`n`, `self.u`), and `results` those that it binds for others. `places` are the spans of attributes."""
+    """Variables that a loop shares with the function around it: `variables` are those that it reads, by
+    their spelling (`n`, `self.u`), `results` those that it binds for others. `places` are the spans of
+    attributes, `words` the names in the loop."""
 
     variables: dict[str, Variable]
     results: tuple[str, ...]
@@ -321,7 +323,7 @@ def _paths(
             else:
                 yield path, source.span(inner)
         case ast.Name(id=name):
-            if name in source.local:
+            if name in source.local or changes_in_file(source, name):
                 yield name, None
             elif name not in source.declarations and not hasattr(builtins, name):
                 yield None
@@ -339,7 +341,9 @@ def _root(source: Source, node: ast.Attribute) -> str:
 
 
 def _is_bound_before(source: Source, node: ast.For, name: str) -> bool:
-    """True if a name certainly has a value where a loop begins."""
+    """True if a name certainly has a value where a loop begins; those of the module have one."""
+    if name not in source.local:
+        return True
     arguments = [one.arg for one in nodes_in(source.definition.args) if isinstance(one, ast.arg)]
     return name in arguments or _binds_before(source.definition.body, node, name)
 

@@ -160,13 +160,19 @@ def _outer(source: Source, node: ast.Name) -> str:
     """Reason why Numba must not use a name of the file, whose value it freezes at compilation."""
     found = source.declarations.get(node.id)
     if isinstance(found, Value):
-        if found.constant is not None and not _is_rebound(source, node.id):
+        if not changes_in_file(source, node.id):
             return ""
         told = f"`{node.id}` is a variable of the file, whose value Numba reads once"
         return f"{told}: make it a parameter first."
     if isinstance(found, Imported) and found.path.partition(".")[0] not in ("numpy", "math", "numba"):
         return f"`{node.id}` on line {source.line(node)} is imported, and Numba may not compile it."
     return "" if found is None or isinstance(found, (Callable, Imported)) else _unknown(source, node)
+
+
+def changes_in_file(source: Source, name: str) -> bool:
+    """True for a variable of the file that is no number, or may change while the program runs."""
+    found = source.declarations.get(name)
+    return isinstance(found, Value) and (found.constant is None or _is_rebound(source, name))
 
 
 def _is_rebound(source: Source, name: str) -> bool:

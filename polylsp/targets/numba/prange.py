@@ -293,16 +293,19 @@ def _extended(module: Item, line: Line, names: list[str]) -> Replacement:
 # --------------------------------------------------------------------------------------------------
 
 
+def unmodelled(subject: Subject, ordinal: int) -> Declined | None:
+    """The reason why a loop has no edits that is parallel by its names alone; `None` for others."""
+    asked = next((one for one in subject.facts.loops if one.ordinal == ordinal), None)
+    if asked is None or not isinstance(asked.verdict, Parallel) or parallel_roots(subject.facts, ordinal):
+        return None
+    name = f"`{asked.iterator}`" if asked.iterator else "here"
+    text = f"The iterations of the loop {name} are independent, but its values have no model for Numba"
+    return Declined(f"{text}: give its arrays and calls types that can be told.")
+
+
 def edit(subject: Subject, ordinal: int) -> Answer:
     """`prange` in each loop that is to run in parallel for loop `ordinal`."""
-    facts = subject.facts
-    roots = parallel_roots(facts, ordinal)
-    asked = next((one for one in facts.loops if one.ordinal == ordinal), None)
-    if not roots and asked is not None and isinstance(asked.verdict, Parallel):
-        name = f"`{asked.iterator}`" if asked.iterator else "here"
-        text = f"The iterations of the loop {name} are independent, but its values have no model for Numba"
-        return Declined(f"{text}: give its arrays and calls types that can be told.")
-    return edit_loops(subject, roots)
+    return edit_loops(subject, parallel_roots(subject.facts, ordinal))
 
 
 def edit_loops(subject: Subject, roots: Sequence[LoopFacts]) -> Answer:

@@ -388,7 +388,7 @@ Step = Callable[[Source, int], Answer]
 def edit(subject: Subject, ordinal: int, again: Again) -> Answer:
     """`prange` in each loop that runs in parallel for loop `ordinal`; where none does, or another order of
     the loops is better, in loops that are rewritten for it."""
-    source = source_of(subject)
+    source = prange.unmodelled(subject, ordinal) or source_of(subject)
     if isinstance(source, Declined):
         return source
     first = compiled_forms(source) if not prange.is_compiled(source) else Edited((), ())
