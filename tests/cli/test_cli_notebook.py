@@ -155,7 +155,8 @@ def test_a_reason_counts_lines_in_the_cell(polylsp, tmp_path: Path) -> None:
 
 
 def test_a_loop_gets_a_function_of_its_own_in_its_cell(polylsp, tmp_path: Path) -> None:
-    code = "k = 1\n# Twice.\ndef f(n: int, a):\n    for i in range(n):\n        a[i] *= 2.0\n    print(f'{n}')\n"
+    loop = "    for i in range(n):\n        a[i] *= 2.0\n"
+    code = f"k = 1\n# Twice.\ndef f(n: int, a):\n{loop}    print(f'{{n}}')\n"
     write(tmp_path / "p.ipynb", "import numpy as np\n", code)
     ran = polylsp("offload", "p.ipynb:2:4", "--target", "numba", "--write")
     assert ran.status == 0
