@@ -398,7 +398,8 @@ def _separated(conflicts: Conflicts, found: _Findings, ordinal: int) -> tuple[As
     for conflict in found.obstacles if found.complete else ():
         index = _separating(conflicts, conflict)
         if index is not None and index.memory.name not in written:
-            needed[_separate(index)] = None
+            ends = conflict.source, conflict.sink
+            needed[_separate(index, all(map(conflicts.scop.certain, ends)))] = None
             continue
         pair = _equal_inputs(conflicts, conflict, ordinal)
         if pair is None:
@@ -435,12 +436,14 @@ def _equal_inputs(conflicts: Conflicts, conflict: Conflict, ordinal: int) -> tup
     return None
 
 
-def _separate(index: IndexElement) -> Assumption:
-    """The assumption that different elements of an index array give different subscripts."""
+def _separate(index: IndexElement, certain: bool = True) -> Assumption:
+    """The assumption that different elements of an index array give different subscripts; those alone that
+    are used, where data decide that."""
     array = index.memory.path
     if index.in_row:
         return Assumption("other", (array,), f"the values of `{array}` do not decrease")
-    return Assumption("distinct-values", (array,), f"`{array}` has no repeated value")
+    used = "" if certain else " among those that are used"
+    return Assumption("distinct-values", (array,), f"`{array}` has no repeated value{used}")
 
 
 def _separating(conflicts: Conflicts, conflict: Conflict) -> IndexElement | None:
