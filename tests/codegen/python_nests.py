@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import argparse
 import random
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -58,14 +60,30 @@ def nest(draw: random.Random) -> str:
     return f"{HEAD}def kernel({ARGUMENTS}):\n" + "\n".join(_Writer(draw).function()) + "\n"
 
 
+def method(draw: random.Random) -> str:
+    """The same as a method, of an object that has most of the arrays and sizes, beside code that Numba does
+    not compile."""
+    body = "\n".join(f"    {line}" for line in _Writer(draw).function())
+    held = [one for one in ("n", "m", "a", "b", "u") if draw.random() < 0.7]
+    for one in held:
+        body = re.sub(rf"\b{one}\b", f"self.{one}", body)
+    given = ", ".join(one for one in ARGUMENTS.split(", ") if one.partition(":")[0] not in held)
+    kept = "".join(f"        self.{one} = {one}\n" for one in held)
+    return (
+        f"{HEAD}class Solver:\n    def __init__(self, {ARGUMENTS}):\n{kept}        self.told = {{}}\n\n"
+        f"    def kernel(self, {given}):\n        self.told = {{'held': {len(held)}}}\n{body}\n"
+    )
+
+
 def trial(text: str, action: ActionName = "numba") -> Tried:
     """Edit each loop of a function alone, run what comes of it, and compare."""
     report = analyse("drawn.py", text, SETTINGS, schedules=False)
-    (function,) = report.functions
+    function = report.functions[-1]
     made: dict[str, None] = {}
     declined: list[str] = []
     for loop in function.answer.facts.loops:
-        answer = edit("drawn.py", text, SETTINGS, Ask(action, "kernel", function.start, loop.ordinal))
+        ask = Ask(action, function.answer.facts.name, function.start, loop.ordinal)
+        answer = edit("drawn.py", text, SETTINGS, ask)
         if isinstance(answer, Declined):
             declined.append(answer.reason)
         else:
@@ -86,7 +104,9 @@ def _checked(text: str, answer: Edited) -> str:
 
 def _admitted(answer: Edited, sizes: tuple[int, int]) -> bool:
     """True if the edit's assumptions on numbers are satisfied."""
-    names = dict(zip(("n", "m"), sizes, strict=True))
+    names: dict[str, Any] = dict(zip(("n", "m"), sizes, strict=True))
+    # Counters of loops around count up from 0 at least.
+    names |= {"self": SimpleNamespace(**names), "i": 0, "j": 0, "t": 0}
     ends = [each.subjects[0] for each in answer.assumptions if each.sentence.endswith("is not negative")]
     return all(eval(end, names) >= 0 for end in ends)
 
@@ -100,8 +120,13 @@ def _left(text: str, sizes: tuple[int, int], order: Order | None = None) -> list
     names: dict[str, Any] = {"njit": lambda **_: lambda function: function, "prange": prange}
     exec(compile(text.replace(IMPORT, ""), "drawn.py", "exec"), names)
     arguments = inputs(*sizes)
+    kernel, given = names.get("kernel"), (*sizes, *arguments)
+    if kernel is None:
+        solver = names["Solver"](*given)
+        own = zip(("n", "m", "a", "b", "u"), given, strict=True)
+        kernel, given = solver.kernel, tuple(one for name, one in own if name not in vars(solver))
     with np.errstate(all="ignore"):
-        result = names["kernel"](*sizes, *arguments)
+        result = kernel(*given)
     return [*arguments, np.float64(0 if result is None else result)]
 
 
@@ -232,6 +257,8 @@ def how(edited: str, text: str) -> str:
     slices = [
         sum(each.count(mark) for mark in ("[:", "0:", "1:", "2:", "3:", "4:")) for each in (text, edited)
     ]
+    if "\ndef _kernel_" in edited:
+        return "extracted"
     if slices[1] < slices[0]:
         return "spelled out"
     if "for w in" in edited:
@@ -252,10 +279,11 @@ def main() -> int:
     parser.add_argument("--examples", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--action", default="numba")
+    parser.add_argument("--methods", action="store_true", help="the nests are methods of a class")
     asked = parser.parse_args()
     outcomes, reasons = Counter[str](), Counter[str]()
     for number in range(asked.examples):
-        text = nest(random.Random(f"{asked.seed} {number}"))
+        text = (method if asked.methods else nest)(random.Random(f"{asked.seed} {number}"))
         try:
             tried = trial(text, asked.action)
         except Exception:

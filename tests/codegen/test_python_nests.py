@@ -10,7 +10,7 @@ import pytest
 
 from polylsp.engine.queries import edit
 from polylsp.model.action import Ask, Declined
-from tests.codegen.python_nests import HEAD, SETTINGS, how, nest, trial
+from tests.codegen.python_nests import HEAD, SETTINGS, how, method, nest, trial
 
 
 @pytest.mark.timeout(600)
@@ -27,6 +27,15 @@ def test_edited_nests_compute_the_same_in_other_orders() -> None:
         "created inside",
         "spelled out",
     }
+
+
+@pytest.mark.timeout(600)
+def test_nests_of_methods_compute_the_same_in_functions_of_their_own() -> None:
+    made = Counter[str]()
+    for number in range(60):
+        text = method(random.Random(number))
+        made.update(how(edited, text) for edited in trial(text).made)
+    assert made.keys() == {"extracted"} and made["extracted"] >= 30
 
 
 # --------------------------------------------------------------------------------------------------

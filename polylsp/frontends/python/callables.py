@@ -481,7 +481,7 @@ def _kinds_assigned(
             if kind == UNKNOWN and isinstance(used, Array) and not used.lists:
                 untold.add(name)
             elif final or kind != UNKNOWN:
-                found[name] = joined(found.get(name), kind) or UNKNOWN
+                found[name] = _joined_ranks(found.get(name), kind) or UNKNOWN
     for name in untold if final else ():
         # What is assigned besides is taken for such an array, too, where the use tells as many dimensions.
         kind, used = found.get(name, UNKNOWN), by_use[name]
@@ -492,6 +492,14 @@ def _kinds_assigned(
             else joined(kind, UNKNOWN) or UNKNOWN
         )
     return found
+
+
+def _joined_ranks(left: Kind | None, right: Kind) -> Kind | None:
+    """Join of two kinds, of which one may be an array of unknown rank."""
+    if isinstance(left, Array) and isinstance(right, Array) and min(left.rank, right.rank) < 0:
+        rank = max(left.rank, right.rank)
+        left, right = replace(left, rank=rank), replace(right, rank=rank)
+    return joined(left, right)
 
 
 def _assigned(
@@ -511,11 +519,17 @@ def _assigned(
                         # The use of the attribute tells more than that of a parameter of any kind.
                         if name in by_use and isinstance(given, ast.Name) and given.id in open_kinds:
                             continue
-                        yield name, (kinds.of(given) if given is not None else None) or UNKNOWN
+                        yield name, _ranked_by_use(kinds.of(given) if given is not None else None)
             case ast.AnnAssign(ast.Attribute(ast.Name(name), attribute), told) if name == own:
                 yield attribute, annotated(told, declarations) or UNKNOWN
             case _:
                 pass
+
+
+def _ranked_by_use(kind: Kind | None) -> Kind:
+    """The kind of a value; the rank of an array that nothing tells in one method may be told by another."""
+    is_guess = isinstance(kind, Array) and kind.guessed and not kind.lists
+    return replace(kind, rank=-1, guessed=False) if is_guess else kind or UNKNOWN  # type: ignore[arg-type]
 
 
 def _attributes(target: ast.expr, value: ast.expr | None, own: str) -> Iterator[tuple[str, ast.expr | None]]:

@@ -22,6 +22,7 @@ from polylsp.frontends.python.definitions import MODULE, outline
 from polylsp.frontends.python.kinds import DOUBLE, DTYPES, INT
 from polylsp.frontends.python.nodes import children, nodes_in, own_nodes
 from polylsp.frontends.python.syntax import parse
+from polylsp.ir.liveness import exposed
 from polylsp.ir.program import Array, Floating, Integer, Pointer, Rejection, Variable
 from polylsp.ir.verdict import Assumption, Parallel
 from polylsp.model.action import Answer, Declined, Edited, Replacement, applied
@@ -50,28 +51,44 @@ _PLAIN_DECORATORS = ("staticmethod", "classmethod", "property")
 
 
 def or_extracted(subject: Subject, ordinal: int, again: Again, edit: EditOfLoop) -> Answer:
-    """The edit of a loop; where there is none, that of the loop in a function of its own."""
+    """The edit of a loop; where there is none, that of the loop in a function of its own, with as many of the
+    loops around it as can be there: they run faster, and tell more of its counters."""
     direct = edit(subject, ordinal, again)
     roots = parallel_roots(subject.facts, ordinal) if ordinal else ()
-    if isinstance(direct, Edited) or len(roots) != 1:
+    if isinstance(direct, Edited) or not ordinal:
         return direct
-    found = _read_again(subject, roots[0], again)
+    # Loops inside of one that is not parallel itself stay in it.
+    root = roots[0] if len(roots) == 1 else subject.known(ordinal)
+    found = direct
+    for outer in (*subject.around(root.ordinal), root):
+        answer = _of_function(subject, outer, root, again, edit)
+        if isinstance(answer, Edited):
+            return answer
+        found = found if answer is None else answer
+    # What stands in the way of the loop alone says more than what does in the function around it.
+    return found
+
+
+def _of_function(
+    subject: Subject, outer: LoopFacts, root: LoopFacts, again: Again, edit: EditOfLoop
+) -> Answer | None:
+    """The edit of a parallel loop once the loop `outer`, or the same, is a function; `None` where that cannot
+    be one."""
+    found = _read_again(subject, outer, again)
     if found is None:
-        return direct
+        return None
     made, now = found
-    loop = now.facts.loops[0]
-    answer = edit(now, loop.ordinal, partial(again, function=made.name))
+    number = now.facts.loops[0].ordinal + root.ordinal - outer.ordinal
+    answer = edit(now, number, partial(again, function=made.name))
     if isinstance(answer, Declined):
-        # What stands in the way of the loop alone says more than what does in the function around it.
-        by = subject.line_number(roots[0].header) - now.line_number(loop.header)
+        by = subject.line_number(outer.header) - now.line_number(now.facts.loops[0].header)
         return Declined(lines_moved(answer.reason, by))
     whole = tuple(differences(subject.text, applied(now.text, answer.replacements)))
-    name = f"`{roots[0].iterator}`" if roots[0].iterator else "here"
+    name = f"`{outer.iterator}`" if outer.iterator else "here"
     told = f"The loop {name} becomes the function `{made.name}`."
     proven = made.proven_of(now)
     assumed = tuple(each for each in answer.assumptions if each.sentence not in proven)
-    verdict = roots[0].verdict
-    stated = verdict.assumptions if isinstance(verdict, Parallel) else ()
+    stated = root.verdict.assumptions if isinstance(root.verdict, Parallel) else ()
     return Edited(
         whole, _joined(stated, assumed, made), (told, *answer.remarks), answer.parts, answer.created,
         answer.device_code,
@@ -163,14 +180,14 @@ def _joined(
 def _extracted(source: Source, root: LoopFacts, annotated: frozenset[str]) -> _Extracted | None:
     """A loop as a function of the module, some of whose parameters are `annotated`; `None` where it cannot be
     one."""
-    node, verdict = source.loop(root), root.verdict
+    node = source.loop(root)
     span = lines_of(source, [node]) if node is not None else None
-    if node is None or span is None or not isinstance(verdict, Parallel) or not _stands_free(source):
+    if node is None or span is None or not _stands_free(source):
         return None
     inside = nodes_in(node)
     if any(isinstance(one, (*_SCOPES, *_LEAVING)) for one in inside) or _spans_lines(source, inside):
         return None
-    used = _Used.of(source, node, verdict)
+    used = _Used.of(source, node, root.ordinal)
     place = _place(source, source.span(node).start)
     if used is None or place is None:
         return None
@@ -267,20 +284,21 @@ class _Used:
     words: frozenset[str]
 
     @classmethod
-    def of(cls, source: Source, node: ast.For, verdict: Parallel) -> _Used | None:
+    def of(cls, source: Source, node: ast.For, ordinal: int) -> _Used | None:
         """The same of a loop; `None` where it uses what no parameter can be."""
-        by_name = {
-            v.source_name: v
-            for v in source.subject.variables
-            if isinstance(v.type, (Integer, Floating, Array, Pointer))
-        }
-        inside = nodes_in(node)
-        stored = {n.id for n in inside if names.is_stored(n)}
-        sums = tuple(sorted(each.variable for each in verdict.reductions if not each.is_array))
-        own = stored - set(sums) - {each.variable for each in verdict.reductions}
-        last = {*verdict.lastprivate, *(each.variable for each in verdict.inductions)}
-        if not last.isdisjoint(own) or not stored.issuperset(sums):
+        known = source.subject.variables
+        by_name = {v.source_name: v for v in known if isinstance(v.type, (Integer, Floating, Array, Pointer))}
+        stored = {n.id for n in nodes_in(node) if names.is_stored(n)}
+        live = source.subject.live_after.get(ordinal)
+        if live is None:
             return None
+        early = exposed((source.subject.loop(ordinal),))
+        # Names without a model are taken for needed.
+        unknown = stored - {v.source_name for v in known}
+        after = unknown | {v.source_name for v in known if v.name in live}
+        before = unknown | {v.source_name for v in known if v.name in early}
+        results = tuple(sorted(stored & after))
+        own = stored - after - (before - {n.id for n in nodes_in(node.target) if isinstance(n, ast.Name)})
         variables: dict[str, Variable] = {}
         places: dict[Span, str] = {}
         for found in _paths(source, node, by_name):
@@ -294,9 +312,9 @@ class _Used:
             variables[path] = by_name[path]
             if at is not None:
                 places[at] = path
-        words = frozenset(n.id for n in inside if isinstance(n, ast.Name))
+        words = frozenset(n.id for n in nodes_in(node) if isinstance(n, ast.Name))
         lists = set(source.lists) & variables.keys()
-        return cls(variables, sums, places, words) if not lists else None
+        return cls(variables, results, places, words) if not lists else None
 
     def parameter(self, path: str) -> str:
         """The name of the parameter that stands for a variable or an attribute."""
