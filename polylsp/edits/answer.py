@@ -7,6 +7,7 @@ takes too long.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from polylsp.core.language import PYTHON, named
 from polylsp.core.settings import Settings
@@ -14,7 +15,7 @@ from polylsp.emit.subject import Again, Subject
 from polylsp.model.action import (
     DEVICE_TARGETS,
     KERNEL_TARGETS,
-    KERNELS_OF,
+    KERNEL_TARGETS_OF,
     TARGETS,
     TARGETS_OF,
     TRANSFORMS_OF,
@@ -108,7 +109,7 @@ def _in_c(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answe
 
 
 def _in_python(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answer:
-    """The edit of an action on a loop in Python, or with `pycuda` on all of a function (0)."""
+    """The edit of an action on a loop in Python, or with kernels on all of a function (0)."""
     from polylsp.targets import numpy_slices
     from polylsp.targets.numba import restructure_python
     from polylsp.targets.numba.extraction import or_extracted
@@ -122,9 +123,12 @@ def _in_python(subject: Subject, ask: Ask, settings: Settings, again: Again) -> 
             return or_extracted(subject, ask.ordinal, again, restructure_python.edit)
         case _:
             from polylsp.targets.gpu import pycuda
+            from polylsp.targets.gpu.python_libraries import CUPY, PYCUDA
+
+            edit = partial(pycuda.edit, library=CUPY if ask.action == "cupy" else PYCUDA)
 
             def kernels(one: Subject, ordinal: int, again: Again) -> Answer:
-                return restructure_python.spelled_first(one, ordinal, settings, pycuda.edit, again)
+                return restructure_python.spelled_first(one, ordinal, settings, edit, again)
 
             return or_extracted(subject, ask.ordinal, again, kernels)
 
@@ -207,7 +211,7 @@ def _prepared(edit: Edit, again: Again) -> Edit:
 def _is_for(action: ActionName, language: str) -> bool:
     """True if an action applies to loops of a language."""
     if action in KERNEL_TARGETS:
-        return KERNELS_OF[language] == action
+        return action in KERNEL_TARGETS_OF[language]
     if action in TARGETS:
         return action in TARGETS_OF[language]
     return action in TRANSFORMS_OF[language]
@@ -225,6 +229,7 @@ _PATIENCE = 2
 _INSTEAD: dict[str, tuple[tuple[ActionName, str], ...]] = {
     "cuda": (("openmp-target", "OpenMP offloading"), ("openacc", "OpenACC"), ("openmp", "OpenMP")),
     "pycuda": (("numba", "Numba"),),
+    "cupy": (("numba", "Numba"),),
 }
 """Alternative targets that run such loops in parallel, by name and in words."""
 

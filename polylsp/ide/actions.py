@@ -54,6 +54,7 @@ from polylsp.ir.directive import (
 )
 from polylsp.ir.verdict import Assumption, Parallel
 from polylsp.model.action import (
+    KERNEL_TARGETS_OF,
     KERNELS_OF,
     TARGETS_OF,
     WHOLE_FUNCTION,
@@ -321,7 +322,7 @@ def _roots(facts: FunctionFacts) -> Iterator[LoopFacts]:
 # --------------------------------------------------------------------------------------------------
 
 
-KERNEL_NAMES: dict[KernelTarget, str] = {"cuda": "CUDA", "pycuda": "PyCUDA"}
+KERNEL_NAMES: dict[KernelTarget, str] = {"cuda": "CUDA", "pycuda": "PyCUDA", "cupy": "CuPy"}
 
 _NO_FILE = "The editor does not let a language server make files: use `polylsp offload --target cuda`."
 
@@ -338,11 +339,12 @@ def kernel_offers(source: Source, report: FileReport, span: Span, makes_files: b
     roots = parallel_roots(facts, loop.ordinal)
     if not roots or any(is_governed(facts, root.ordinal) for root in roots):
         return
-    target = KERNELS_OF[report.language]
-    ask = Ask(target, facts.name, placed.start, loop.ordinal)
-    title = f"Offload {wording.subject(outermost_of_nest(placed, loop))} to a GPU ({KERNEL_NAMES[target]})"
-    reason = _why_not(source, placed, loop) if makes_files or target != "cuda" else _NO_FILE
-    yield Offer(ask, title, "refactor.rewrite", disabled=reason, codes=RUN_CODES, conditional=True)
+    for target in KERNEL_TARGETS_OF[report.language]:
+        ask = Ask(target, facts.name, placed.start, loop.ordinal)
+        what = wording.subject(outermost_of_nest(placed, loop))
+        title = f"Offload {what} to a GPU ({KERNEL_NAMES[target]})"
+        reason = _why_not(source, placed, loop) if makes_files or target != "cuda" else _NO_FILE
+        yield Offer(ask, title, "refactor.rewrite", disabled=reason, codes=RUN_CODES, conditional=True)
 
 
 def _whole(source: Source, report: FileReport, span: Span, makes_files: bool) -> Iterator[Offer]:
@@ -356,11 +358,11 @@ def _whole(source: Source, report: FileReport, span: Span, makes_files: bool) ->
         return
     reasons = [_why_not(source, placed, loop) for loop in outermost]
     reason = reasons[0] if all(reasons) else ""
-    target = KERNELS_OF[report.language]
-    what = f"Offload the {len(outermost)} nests of `{facts.name}` to a GPU ({KERNEL_NAMES[target]})"
-    ask = Ask(target, facts.name, placed.start, 0)
-    disabled = reason if makes_files or target != "cuda" else _NO_FILE
-    yield Offer(ask, f"{what}, sharing what is on the device", "refactor.rewrite", disabled=disabled)
+    for target in KERNEL_TARGETS_OF[report.language]:
+        what = f"Offload the {len(outermost)} nests of `{facts.name}` to a GPU ({KERNEL_NAMES[target]})"
+        ask = Ask(target, facts.name, placed.start, 0)
+        disabled = reason if makes_files or target != "cuda" else _NO_FILE
+        yield Offer(ask, f"{what}, sharing what is on the device", "refactor.rewrite", disabled=disabled)
 
 
 def _why_not(source: Source, placed: PlacedFunction, loop: LoopFacts) -> str:

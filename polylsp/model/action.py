@@ -17,7 +17,7 @@ from polylsp.model.kernel_report import DeviceCode
 Target = Literal["openmp", "openacc", "openmp-target", "numba"]
 """Standards of the directives that an edit writes, or the runtime that runs a Python function in parallel."""
 
-KernelTarget = Literal["cuda", "pycuda"]
+KernelTarget = Literal["cuda", "pycuda", "cupy"]
 """Targets of generated kernels: a separate file, or the text before a Python function."""
 
 TransformName = Literal[
@@ -38,7 +38,10 @@ TARGETS_OF: dict[str, tuple[Target, ...]] = {
 """The targets of each language, by its name; what is offered first stands first."""
 
 KERNELS_OF: dict[str, KernelTarget] = {"c": "cuda", "python": "pycuda"}
-"""Kernel target of each language, by its name."""
+"""Kernel target of each language, by its name: the one that is tried beforehand and measured."""
+
+KERNEL_TARGETS_OF: dict[str, tuple[KernelTarget, ...]] = {"c": ("cuda",), "python": ("pycuda", "cupy")}
+"""All of them, which take the same loops."""
 
 TRANSFORMS: tuple[TransformName, ...] = get_args(TransformName)
 TRANSFORMS_OF: dict[str, tuple[TransformName, ...]] = {

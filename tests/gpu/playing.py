@@ -13,7 +13,7 @@ from pathlib import Path
 
 from polylsp.core.settings import Settings
 from polylsp.engine.queries import analyse, edit
-from polylsp.model.action import Ask, Declined, Edited, applied
+from polylsp.model.action import Ask, Declined, Edited, KernelTarget, applied
 from polylsp.model.facts import FunctionFacts
 
 from .device import header_folder
@@ -84,7 +84,14 @@ class OnGpu:
     declined: tuple[str, ...]
 
 
-def on_gpu(path: str, text: str, settings: Settings, name: str, whole: bool = True) -> OnGpu:
+def on_gpu(
+    path: str,
+    text: str,
+    settings: Settings,
+    name: str,
+    whole: bool = True,
+    target: KernelTarget = "pycuda",
+) -> OnGpu:
     """The edits of all outermost loops of a function, or of it as a `whole`."""
     declined: list[str] = []
     wanted = [
@@ -96,7 +103,7 @@ def on_gpu(path: str, text: str, settings: Settings, name: str, whole: bool = Tr
     for ordinal in wanted:
         report = analyse(path, text, settings, schedules=False)
         start = next(each.start for each in report.functions if each.answer.facts.name == name)
-        answer = edit(path, text, settings, Ask("pycuda", name, start, ordinal))
+        answer = edit(path, text, settings, Ask(target, name, start, ordinal))
         if isinstance(answer, Declined):
             declined.append(answer.reason)
             continue

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from polylsp.core.settings import Settings
+from polylsp.model.action import KernelTarget
 from tests.codegen.editing import assert_same
 
 from .device import Device
@@ -28,11 +29,11 @@ def sized(text: str, sizes: dict[str, int]) -> str:
     return text
 
 
-def tried(file: Path, sizes: dict[str, int]) -> tuple[str, OnGpu]:
+def tried(file: Path, sizes: dict[str, int], target: KernelTarget = "pycuda") -> tuple[str, OnGpu]:
     """A sample as it is, and with all nests of its kernel on the device."""
     text = sized(file.read_text(encoding="utf-8"), sizes)
     kernel, *_ = re.findall(r"^def (kernel_\w+)", text, re.MULTILINE)
-    return text, on_gpu(str(file), text, Settings(offload_threshold=0), kernel)
+    return text, on_gpu(str(file), text, Settings(offload_threshold=0), kernel, target=target)
 
 
 def compared(file: Path, before: Ran, after: Ran) -> None:

@@ -16,7 +16,7 @@ interface Target extends vscode.QuickPickItem {
 }
 
 /** The targets that run a loop on several processors or on a device; other actions are in the lightbulb. */
-const TARGETS = ['openmp', 'openacc', 'openmp-target', 'cuda', 'numba', 'pycuda'];
+const TARGETS = ['openmp', 'openacc', 'openmp-target', 'cuda', 'numba', 'pycuda', 'cupy'];
 
 export async function offload(client: LanguageClient, uri: vscode.Uri, position: vscode.Position): Promise<void> {
   const action = await pick(client, uri, position, 'Run the loop in parallel');

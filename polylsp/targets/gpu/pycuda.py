@@ -1,5 +1,7 @@
 """CUDA target for Python: a nest to kernels in the module's text, a host function, and its call.
 
+PyCUDA or CuPy runs them (`python_libraries.py`).
+
 Numerical differences between kernels and Python are remarks for the user.
 """
 
@@ -26,6 +28,7 @@ from polylsp.targets.gpu.cuda_statements import wrapped
 from polylsp.targets.gpu.launched import Launched, device_code, launched
 from polylsp.targets.gpu.pycuda_helper import helper
 from polylsp.targets.gpu.pycuda_host import NAMES, host_of
+from polylsp.targets.gpu.python_libraries import PYCUDA, Library
 from polylsp.targets.gpu.region import Region, loops_at, region_of
 from polylsp.targets.numba.python_loops import Source, fresh, lines_of, source_of
 
@@ -69,21 +72,31 @@ class Made:
     replacements: tuple[Replacement, ...]
 
 
-def edit(subject: Subject, ordinal: int, settings: Settings, conditions: Sequence[str] = ()) -> Answer:
-    """Kernels for the nest around a loop; for all nests of the function (0), where those that follow one
-    another share the memory on the device. They run where the `conditions` hold."""
-    source = _source(subject)
+def edit(
+    subject: Subject,
+    ordinal: int,
+    settings: Settings,
+    conditions: Sequence[str] = (),
+    library: Library = PYCUDA,
+) -> Answer:
+    """Kernels for the nest around a loop, which a `library` runs; for all nests of the function (0), where
+    those that follow one another share the memory on the device. They run where the `conditions` hold."""
+    source = _source(subject, library)
     if isinstance(source, Declined):
         return source
+
+    def made(region: Region, taken: frozenset[str] = frozenset()) -> Made | Declined:
+        return _made(source, region, settings, conditions, library, taken)
+
     if ordinal == 0:
-        every = made_of(subject, lambda region, taken: _made(source, region, settings, conditions, taken))
+        every = made_of(subject, made)
         return every if isinstance(every, Declined) else _edited(source, *every)
     region = region_of(subject, ordinal)
-    one = _made(source, region, settings, conditions) if isinstance(region, Region) else region
+    one = made(region) if isinstance(region, Region) else region
     return _edited(source, [one]) if isinstance(one, Made) else one
 
 
-def _source(subject: Subject) -> Source | Declined:
+def _source(subject: Subject, library: Library) -> Source | Declined:
     name = subject.function.name
     if name == MODULE:
         return Declined("Kernels are launched from a function: put the loops into one first.")
@@ -95,9 +108,8 @@ def _source(subject: Subject) -> Source | Declined:
     source = source_of(subject)
     if isinstance(source, Source) and source.definition.decorator_list:
         decorator = ast.unparse(source.definition.decorator_list[0])
-        return Declined(
-            f"`@{decorator}` may compile `{name}`, which PyCUDA's calls do not allow: take it away first."
-        )
+        told = f"`@{decorator}` may compile `{name}`, which {library.title}'s calls do not allow"
+        return Declined(f"{told}: take it away first.")
     return source
 
 
@@ -106,7 +118,8 @@ def _made(
     region: Region,
     settings: Settings,
     conditions: Sequence[str],
-    taken: frozenset[str] = frozenset(),
+    library: Library,
+    taken: frozenset[str],
 ) -> Made | Declined:
     reason = _already(region) or _unplaced(source, region)
     if reason:
@@ -116,7 +129,7 @@ def _made(
         return found
     try:
         known = [*_known(source, region), *conditions]
-        host = host_of(found, known)
+        host = host_of(found, known, library)
         lines, arguments = helper(host, known, settings)
     except Unwritable as reason:
         return Declined(str(reason))

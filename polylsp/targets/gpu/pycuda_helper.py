@@ -175,7 +175,7 @@ def _products(host: Host) -> Iterator[str]:
 
 def _arrays(host: Host) -> Iterator[str]:
     array, dtype, count = host.own("array"), host.own("dtype"), host.own("dimensions")
-    gpu, numpy = host.own("GPUArray"), host.own("np")
+    gpu, numpy = host.library.array(host.own), host.own("np")
     items = [f'({b.name}, "{element_text(b)}", {len(b.memory.shape)})' for b in host.arrays]
     yield from wrapped(f"for {array}, {dtype}, {count} in (", items, closing(items) + ":")
     lines = [
@@ -206,8 +206,8 @@ def _all(conditions: Sequence[str]) -> Iterator[str]:
 def _apart(host: Host) -> Iterator[str]:
     """Check that arrays written to do not overlap others."""
     names = [b.name for b in host.arrays]
-    array, gpu, spans = host.own("array"), host.own("GPUArray"), host.own("spans")
-    place = f"int({array}.gpudata) if isinstance({array}, {gpu}) else {array}.ctypes.data"
+    array, gpu, spans = host.own("array"), host.library.array(host.own), host.own("spans")
+    place = f"{host.library.place(array)} if isinstance({array}, {gpu}) else {array}.ctypes.data"
     if host.written:
         written = listed([b.name for b in host.written])
         yield f'if not all(getattr({array}.flags, "writeable", True) for {array} in ({written})):'
@@ -233,7 +233,7 @@ def _looked_up(host: Host) -> Iterator[str]:
     indices, length, numbers = host.own("indices"), host.own("length"), host.own("numbers")
     items = [f"({each.indices}, {b.name}.shape[{each.dimension}])" for each, b in found]
     yield from wrapped(f"for {indices}, {length} in (", items, closing(items) + ":")
-    gpu = host.own("GPUArray")
+    gpu = host.library.array(host.own)
     yield f"{_INDENT}{numbers} = {indices}.get() if isinstance({indices}, {gpu}) else {indices}"
     yield f"{_INDENT}if {numbers}.min() < -{length} or {numbers}.max() >= {length}:"
     yield f"{_INDENT}{_REFUSED}"
@@ -250,7 +250,7 @@ def _too_little(host: Host, settings: Settings) -> Iterator[str]:
         product = " * ".join(factors).replace(" / ", " // ")
         found.append(f"{product} <= {settings.offload_threshold // work.known}")
     if found:
-        array, gpu = host.own("array"), host.own("GPUArray")
+        array, gpu = host.own("array"), host.library.array(host.own)
         names = listed([b.name for b in host.arrays])
         yield f"if not any(isinstance({array}, {gpu}) for {array} in ({names})):"
         yield f"{_INDENT}if {' and '.join(found)}:"
@@ -305,11 +305,10 @@ def _compiled(host: Host) -> Iterator[str]:
     index = host.index
     yield f"def _compiled_{host.launched.name}({'index' if index else ''}):"
     counting = f", which count elements in an {index}" if index else ""
-    yield f'{_INDENT}"""The kernels{counting}: PyCUDA compiles them with nvcc, and keeps them."""'
-    yield f"{_INDENT}from pycuda.compiler import SourceModule"
-    yield ""
+    yield f'{_INDENT}"""The kernels{counting}: {host.library.compiles}."""'
     counted = f'f"{index_line(index, "{index}")}\\n" + ' if index else ""
-    yield f"{_INDENT}module = SourceModule({counted}{constant(host)})"
+    module = host.library.module(f"{counted}{constant(host)}")
+    yield from (f"{_INDENT}{line}" if line else "" for line in module)
     lines = wrapped("return [module.get_function(name) for name in (", quoted, closing(quoted) + "]")
     yield from (f"{_INDENT}{line}" for line in lines)
 
@@ -324,7 +323,7 @@ def _entry(host: Host, names: Sequence[str]) -> Iterator[str]:
         f'"""Run {where[0].lower()}{where[1:]} on a GPU, and {_told(host)}.',
         "",
         "If not, nothing has changed, and the loops have to run. Arrays of NumPy are copied there and back;",
-        "those that are there already (`pycuda.gpuarray.GPUArray`) are used as they are.",
+        f"those that are there already ({host.library.arrays}) are used as they are.",
         '"""',
     ]
     yield from (f"{_INDENT}{line}" if line else "" for line in lines)
@@ -335,26 +334,18 @@ def _told(host: Host) -> str:
     return f"give back {names} if that was done" if names else "tell whether that was done"
 
 
-def _renamed(host: Host, name: str) -> str:
-    """An imported name, as another where a variable has it."""
-    own = host.own(name)
-    return name if own == name else f"{name} as {own}"
-
-
 def _imports(host: Host) -> Iterator[str]:
     numpy = host.own("np")
     yield "try:"
     yield f"{_INDENT}import numpy as {numpy}"
-    yield f"{_INDENT}from pycuda import {_renamed(host, 'driver')}"
-    yield f"{_INDENT}from pycuda.gpuarray import {_renamed(host, 'GPUArray')}"
-    yield f"{_INDENT}from pycuda.tools import {_renamed(host, 'context_dependent_memoize')}"
+    yield from (f"{_INDENT}{line}" for line in host.library.imports(host.own))
     yield "except ImportError:"
     yield f"{_INDENT}return False"
 
 
 def _run(host: Host) -> list[str]:
-    started, driver, back = host.own("started"), host.own("driver"), host.own("results")
-    gpu, array, rows = host.own("GPUArray"), host.own("array"), host.own("rows")
+    started, back = host.own("started"), host.own("results")
+    gpu, array, rows = host.library.array(host.own), host.own("array"), host.own("rows")
     first = host.own("first")
     inner = [*_ready(host), f"{started} = True", *_slabs(host)]
     written = [b.name for b in host.written]
@@ -364,6 +355,7 @@ def _run(host: Host) -> list[str]:
         f"{_INDENT}{array}[{first} : {first} + len({rows})] = {rows}",
     ]
     error, function = host.own("error"), host.launched.region.subject.function.name
+    warnings = host.own("warnings")
     kept = [
         f"{_INDENT}if {started} and {held}:",
         f"{_INDENT * 2}# What was on the device may have changed: the loops must not run on it.",
@@ -373,11 +365,11 @@ def _run(host: Host) -> list[str]:
         f"{started} = False",
         "try:",
         *(f"{_INDENT}{line}" if line else "" for line in inner),
-        f"except (ImportError, OSError, RuntimeError, {driver}.Error) as {error}:",
+        f"except (ImportError, OSError, RuntimeError, {host.library.errors(host.own)}) as {error}:",
         *(kept if written else []),
-        f"{_INDENT}import {_renamed(host, 'warnings')}",
+        f"{_INDENT}import warnings" + (f" as {warnings}" if warnings != "warnings" else ""),
         "",
-        f"{_INDENT}{host.own('warnings')}.warn(",
+        f"{_INDENT}{warnings}.warn(",
         f'{_INDENT * 2}f"`{function}` runs its loops on the CPU: {{{error}}}", RuntimeWarning, stacklevel=2',
         f"{_INDENT})",
         f"{_INDENT}return False",
@@ -407,14 +399,13 @@ def _told_back(host: Host) -> str:
 
 def _ready(host: Host) -> Iterator[str]:
     """Compiled kernels, and memory for the arrays."""
-    driver, memory = host.own("driver"), host.own("memory")
+    library, memory = host.library, host.own("memory")
     names = [host.own(made.name) for _, made in host.launched.kernels]
     names += [host.own(total.kernel) for total in host.launched.setting.totals]
-    yield f"if {driver}.Context.get_current() is None:"
-    yield f"{_INDENT}import pycuda.autoprimaryctx"
+    yield from library.begun(host.own)
     yield from _counted(host) if host.index else ()
     index = f'"long long" if {host.own("many")} else "int"' if host.index else ""
-    compiled = f"{host.own('context_dependent_memoize')}(_compiled_{host.launched.name})({index})"
+    compiled = library.compiled(host.own, f"_compiled_{host.launched.name}", index)
     yield f"{', '.join(names) if len(names) > 1 else f'({names[0]},)'} = {compiled}"
     yield f"{memory} = []"
     yield ""
@@ -441,11 +432,12 @@ def _counted(host: Host) -> Iterator[str]:
 
 def _all_placed(host: Host) -> Iterator[str]:
     """Allocations for data that are on the device from the start."""
-    driver, numpy = host.own("driver"), host.own("np")
+    library, numpy = host.library, host.own("np")
     for each in host.numbers:
-        own, kind = host.own(f"{each.name}_memory"), f"{numpy}.{element_text(each)}"
-        yield f"{own} = {driver}.mem_alloc({itemsize(each)})"
-        yield f"{driver}.memcpy_htod({own}, {numpy}.array([{each.name}], {kind}))"
+        own, number = host.own(f"{each.name}_memory"), host.own(f"{each.name}_number")
+        yield f"{own} = {library.allocated(host.own, str(itemsize(each)))}"
+        yield f"{number} = {numpy}.array([{each.name}], {numpy}.{element_text(each)})"
+        yield library.copied(host.own, "in", own, number)
         yield f"{host.address(each)} = {numpy}.uintp(int({own}))"
     for each in host.arrays if host.launched.slabs is None else host.staying:
         yield _placed(host, each)
@@ -454,10 +446,13 @@ def _all_placed(host: Host) -> Iterator[str]:
         there = host.own(f"{each.of}_there")
         yield f"{host.address(each)} = {host.own('copy')}({each.of}, {there}, {each.first}, {each.count})"
     for each in (b for b in host.launched.memories.buffers if not b.hosted and not b.of):
-        yield f"{host.own(f'{each.name}_memory')} = {driver}.mem_alloc({itemsize(each)})"
+        yield f"{host.own(f'{each.name}_memory')} = {library.allocated(host.own, str(itemsize(each)))}"
         yield f"{host.address(each)} = {numpy}.uintp(int({host.own(f'{each.name}_memory')}))"
     for total in host.launched.setting.totals:
-        yield f"{host.own(total.scratch)} = {driver}.mem_alloc({BLOCKS} * {_size_of(host, total.words)})"
+        size = f"{BLOCKS} * {_size_of(host, total.words)}"
+        own = host.own(f"{total.scratch}_memory")
+        yield f"{own} = {library.allocated(host.own, size)}"
+        yield f"{host.own(total.scratch)} = {numpy}.uintp(int({own}))"
 
 
 def _placed(host: Host, buffer: Buffer) -> str:
@@ -470,16 +465,16 @@ def _placing(host: Host) -> Iterator[str]:
     array, first, count, copied, rows, memory = (
         host.own(each) for each in ("array", "first", "count", "copied", "rows", "memory")
     )
-    driver, numpy, gpu = host.own("driver"), host.own("np"), host.own("GPUArray")
+    library, numpy, gpu = host.library, host.own("np"), host.library.array(host.own)
     yield f"def {host.own('place')}({array}, {first}, {count}, {copied}):"
     lines = [
         '"""Where the first element of an array is, or would be: some of its rows are copied."""',
         f"if isinstance({array}, {gpu}):",
-        f"{_INDENT}return {numpy}.uintp(int({array}.gpudata))",
+        f"{_INDENT}return {numpy}.uintp({library.place(array)})",
         f"{rows} = {array}[{first} : {first} + {count}]",
-        f"{memory}.append({driver}.mem_alloc({_bytes(host)}))",
+        f"{memory}.append({library.allocated(host.own, _bytes(host))})",
         f"if {copied}:",
-        f"{_INDENT}{driver}.memcpy_htod({memory}[-1], {rows})",
+        f"{_INDENT}{library.copied(host.own, 'in', f'{memory}[-1]', rows)}",
         f"return {numpy}.uintp(int({memory}[-1]) - {first} * ({array}.nbytes // {array}.shape[0]))",
     ]
     yield from (f"{_INDENT}{line}" for line in lines)
@@ -489,13 +484,14 @@ def _copying(host: Host) -> Iterator[str]:
     array, there, first, count, row, memory = (
         host.own(each) for each in ("array", "there", "first", "count", "row", "memory")
     )
-    driver, numpy = host.own("driver"), host.own("np")
+    library, numpy = host.library, host.own("np")
+    start, size = f"int({there}) + {first} * {row}", f"{count} * {row}"
     yield f"def {host.own('copy')}({array}, {there}, {first}, {count}):"
     lines = [
         '"""Where the first element of a copy is, or would be: of some rows, before the loops."""',
         f"{row} = {array}.nbytes // {array}.shape[0]",
-        f"{memory}.append({driver}.mem_alloc({count} * {row}))",
-        f"{driver}.memcpy_dtod({memory}[-1], int({there}) + {first} * {row}, {count} * {row})",
+        f"{memory}.append({library.allocated(host.own, size)})",
+        library.copied(host.own, "on", f"{memory}[-1]", start, size),
         f"return {numpy}.uintp(int({memory}[-1]) - {first} * {row})",
     ]
     yield from (f"{_INDENT}{line}" for line in lines)
@@ -515,22 +511,22 @@ def _blocks(host: Host) -> Iterator[str]:
 
 
 def _synchronized(host: Host) -> Iterator[str]:
-    yield f"{host.own('driver')}.Context.synchronize()"
+    yield host.library.synchronized(host.own)
 
 
 def _numbers_back(host: Host) -> Iterator[str]:
     """The numbers that the caller needs then."""
-    driver, numpy = host.own("driver"), host.own("np")
+    numpy = host.own("np")
     for each in host.returned:
         own = host.own(f"{each.name}_back")
         yield f"{own} = {numpy}.empty(1, {numpy}.{element_text(each)})"
-        yield f"{driver}.memcpy_dtoh({own}, {host.address(each)})"
+        yield host.library.copied(host.own, "out", own, host.address(each))
 
 
 def _fetched(host: Host, buffers: Sequence[Buffer]) -> Iterator[str]:
     """Nothing of the host changes before all results are there."""
-    driver, numpy, back = host.own("driver"), host.own("np"), host.own("results")
-    gpu, array, rows = host.own("GPUArray"), host.own("array"), host.own("rows")
+    library, numpy, back = host.library, host.own("np"), host.own("results")
+    gpu, array, rows = library.array(host.own), host.own("array"), host.own("rows")
     there, first, count = host.own("there"), host.own("first"), host.own("count")
     out = [b for b in buffers if b.goes_out]
     if not out:
@@ -541,7 +537,7 @@ def _fetched(host: Host, buffers: Sequence[Buffer]) -> Iterator[str]:
     lines = [
         f"if not isinstance({array}, {gpu}):",
         f"{_INDENT}{rows} = {numpy}.empty_like({array}[{first} : {first} + {count}])",
-        f"{_INDENT}{driver}.memcpy_dtoh({rows}, {start})",
+        f"{_INDENT}{library.copied(host.own, 'out', rows, start)}",
         f"{_INDENT}{back}.append(({array}, {first}, {rows}))",
     ]
     yield from (f"{_INDENT}{line}" for line in lines)

@@ -33,6 +33,7 @@ from polylsp.targets.gpu.host_lines import (
 from polylsp.targets.gpu.kernels import Written
 from polylsp.targets.gpu.launched import Launched
 from polylsp.targets.gpu.mapping import Axis, spelled
+from polylsp.targets.gpu.python_libraries import Library
 from polylsp.targets.gpu.python_semantics import is_unlimited
 from polylsp.targets.gpu.slabs import Slabs
 from polylsp.targets.gpu.sum_kernels import BLOCKS
@@ -42,13 +43,14 @@ NAMES = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
 
 @dataclass(frozen=True, eq=False)
 class Host:
-    """Host function. `parameters` are isl's in Python; `spelled` gives Python's spelling of device names;
-    `local` are its local names, which `fresh` separates from the user's."""
+    """Host function that uses a `library`. `parameters` are isl's in Python; `spelled` gives the names of the
+    device in Python; `local` are its local names, which `fresh` separates from the user's."""
 
     launched: Launched
     parameters: Mapping[str, str]
     spelled: Mapping[str, str]
     fresh: Fresh
+    library: Library
     local: dict[str, str] = field(default_factory=dict[str, str])
 
     def own(self, wanted: str) -> str:
@@ -112,7 +114,7 @@ class Host:
         return [each for each in self.numbers if each.goes_out]
 
 
-def host_of(found: Launched, known: Sequence[str]) -> Host:
+def host_of(found: Launched, known: Sequence[str], library: Library) -> Host:
     """Host function of some kernels, which checks the `known` conditions; raises `Unwritable`."""
     setting = found.setting
     texts = plain_names(found.region).parameters
@@ -123,7 +125,7 @@ def host_of(found: Launched, known: Sequence[str]) -> Host:
     names |= {word for each in known for word in NAMES.findall(each)}
     counters = {name for _, made in found.kernels for name in made.counters}
     slabs = found.slabs.called.all if found.slabs is not None else ()
-    return Host(found, parameters, spelled, Fresh({*names, *counters, *slabs}))
+    return Host(found, parameters, spelled, Fresh({*names, *counters, *slabs}), library)
 
 
 def scalars(host: Host, lines: list[str]) -> list[Variable]:
@@ -286,12 +288,12 @@ def _launched(host: Host, kernel: Written, counters: dict[str, str]) -> Iterator
     arguments += [host.address(b) for b in kernel.buffers]
     arguments += [host.own(kernel.total.scratch)] if kernel.total is not None else []
     block = ", ".join([*map(str, kernel.frame.blocking.threads), "1", "1", "1"][:3])
-    yield from wrapped(f"{host.own(kernel.name)}(", [*arguments, f"block=({block})", f"grid={grid}"], ")")
+    yield from wrapped(*host.library.call(host.own(kernel.name), arguments, f"({block})", grid), ")")
     if kernel.total is not None and kernel.target is not None:
         count = " * ".join(f"{grid}[{k}]" for k in range(len(kernel.axes)))
         own = [f"{numpy}.int32({count})", host.own(kernel.total.scratch), _target(host, kernel, counters)]
-        shape = [f"block=({BLOCKS}, 1, 1)", "grid=(1, 1)"]
-        yield from wrapped(f"{host.own(kernel.total.kernel)}(", [*own, *shape], ")")
+        called = host.own(kernel.total.kernel)
+        yield from wrapped(*host.library.call(called, own, f"({BLOCKS}, 1, 1)", "(1, 1)"), ")")
 
 
 def _grid(host: Host, kernel: Written, counters: dict[str, str]) -> Iterator[str]:
@@ -351,7 +353,7 @@ def _grouped(text: str) -> str:
 
 def slab_loop(host: Host, slabs: Slabs, body: Sequence[str]) -> Iterator[str]:
     """Loop that runs a `body` for each slab."""
-    called, driver, memory = slabs.called, host.own("driver"), host.own("memory")
+    called, memory = slabs.called, host.own("memory")
     names = dict.fromkeys(host.launched.region.subject.known(each).iterator for each in slabs.loops)
     parts = [slabs.parts[b.variable.name].room for b in host.moving]
     yield f"# All iterations of {', '.join(f'`{name}`' for name in names)} at once, if there is room."
@@ -360,7 +362,7 @@ def slab_loop(host: Host, slabs: Slabs, body: Sequence[str]) -> Iterator[str]:
         yield f"if {slabs.behind} <= {slabs.low}:"
         yield f"{_INDENT}return False"
     yield f"{called.size} = max(1, {slabs.count})"
-    yield f"{called.room} = {driver}.mem_get_info()[0] * 15 // 16"
+    yield f"{called.room} = {host.library.room(host.own)} * 15 // 16"
     needed = " + ".join(f"{host.own('taken')}({b.name}, {b.count})" for b in parts)
     yield f"while {called.size} > 1 and {needed} > {called.room}:"
     yield f"{_INDENT}{called.size} = ({called.size} + 1) // 2"
@@ -377,4 +379,4 @@ def taken_lines(host: Host) -> Iterator[str]:
     array, count = host.own("array"), host.own("count")
     yield f"def {host.own('taken')}({array}, {count}):"
     rows = f"{count} * ({array}.nbytes // {array}.shape[0])"
-    yield f"{_INDENT}return 0 if isinstance({array}, {host.own('GPUArray')}) else {rows}"
+    yield f"{_INDENT}return 0 if isinstance({array}, {host.library.array(host.own)}) else {rows}"

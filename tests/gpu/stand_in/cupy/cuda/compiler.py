@@ -1,0 +1,5 @@
+"""Errors of the compiler."""
+
+
+class CompileException(Exception):
+    """Kernels that do not compile."""
