@@ -210,6 +210,10 @@ def is_unsigned(variable: Variable | None) -> bool:
 # --------------------------------------------------------------------------------------------------
 
 
+_INT = 32
+"""Bits of a type on which overflow is undefined where it is signed: narrower ones are converted."""
+
+
 def holds_inside(loop: Loop) -> bool:
     """True if a loop's condition holds wherever its body begins, and compares the loop's counter with other
     variables. What other conditions tell is left: sizes would be spelled by it, and not by their names."""
@@ -223,12 +227,13 @@ def holds_inside(loop: Loop) -> bool:
 
 
 def counting_up(loop: Loop) -> Variable | None:
-    """The counter of a loop that nothing in it changes but a step up."""
+    """The counter of a loop that nothing in it changes but a step up; a narrow one may wrap around."""
     match loop.step.statements:
-        case (Assign(Place(counter, ()), "+", Constant(by)),) if by > 0 and isinstance(counter.type, Integer):
-            changed = any(s.target.variable == counter for s in walk(loop.body) if isinstance(s, Assign))
+        case (Assign(Place(Variable(type=Integer(bits)) as counter, ()), "+", Constant(by)),) if by > 0:
+            others = walk(loop.prologue, loop.body)
+            changed = any(s.target.variable == counter for s in others if isinstance(s, Assign))
             own = not counter.escapes and counter.storage in ("local", "parameter")
-            return counter if own and not changed else None
+            return counter if own and not changed and bits >= _INT else None
         case _:
             return None
 
