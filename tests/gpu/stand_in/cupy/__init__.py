@@ -4,37 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 from pycuda.compiler import SourceModule
-from pycuda.driver import Error, Function
+from pycuda.driver import Error, Function, memcpy_htod
+from pycuda.gpuarray import GPUArray
 
 from cupy import cuda
-from cupy.cuda import MemoryPointer, alloc, runtime
+from cupy.cuda import MemoryPointer, runtime
 
 __all__ = ["RawModule", "asarray", "cuda", "ndarray"]
 
 
-class Flags:
-    c_contiguous = True
-
-
-class ndarray:
+class ndarray(GPUArray):
     """An array on the device; the host cannot see its elements."""
 
-    def __init__(self, shape: tuple[int, ...], dtype: np.dtype) -> None:
-        self.shape, self.dtype, self.flags = shape, dtype, Flags()
-        self.size = int(np.prod(shape))
-        self.nbytes = self.size * dtype.itemsize
-        self.data: MemoryPointer = alloc(self.nbytes)
-
-    def get(self) -> np.ndarray:
-        found = np.empty(self.shape, self.dtype)
-        runtime.memcpy(found.ctypes.data, self.data.ptr, found.nbytes, runtime.memcpyDeviceToHost)
-        return found
+    @property
+    def data(self) -> MemoryPointer:
+        return MemoryPointer(self.gpudata)
 
 
 def asarray(array: np.ndarray) -> ndarray:
     found = ndarray(array.shape, array.dtype)
-    own = np.ascontiguousarray(array)
-    runtime.memcpy(found.data.ptr, own.ctypes.data, own.nbytes, runtime.memcpyHostToDevice)
+    memcpy_htod(found.gpudata, np.ascontiguousarray(array))
     return found
 
 
