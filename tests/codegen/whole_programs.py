@@ -1,8 +1,9 @@
 """Edits of all loops of other people's programs, in place: `python -m tests.codegen.whole_programs FILE…`.
 
 The program's own tests tell whether it still works. Take a copy of it, and run these before and after, with
-`OMP_NUM_THREADS=4`, and built with ThreadSanitizer under Archer (`OMP_TOOL_LIBRARIES=…/libarcher.so`). Kernels
-for CUDA come with files `….cu.cpp` for the stand-in of our tests (`-I tests/gpu`), which runs on a host.
+`OMP_NUM_THREADS=4`, and built with ThreadSanitizer under Archer (`OMP_TOOL_LIBRARIES=…/libarcher.so`).
+Kernels for CUDA come with files `….cu.cpp` for the stand-in of our tests (`-I tests/gpu`), which runs on a
+host.
 """
 
 from __future__ import annotations
