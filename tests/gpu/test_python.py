@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import random
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from polylsp.core.settings import Settings
 from polylsp.engine.queries import analyse, edit
-from polylsp.model.action import Ask, Declined, Edited
+from polylsp.model.action import Answer, Ask, Declined, Edited, applied
 from tests.codegen.python_nests import nest
 
 from .device import Device
@@ -319,13 +320,16 @@ def test_an_array_made_between_two_loops_is_there_after_them(played: Played, tmp
     assert_left_to_the_loops(played, tmp_path, BETWEEN, done.text, calls)
 
 
-def test_sizes_of_an_array_that_the_loops_do_not_use_are_not_named_in_their_helper() -> None:
+def test_sizes_of_an_array_that_the_loops_do_not_use_are_those_of_one_that_a_function_of_their_own_gets() -> (
+    None
+):
     text = BETWEEN.replace("d[i] = c[i] + b[i]", "d[i] = 1.0").replace("range(n)", "range(d.shape[0])")
     text = text.replace("    d = np.empty_like(a)\n", "").replace(
         "    c =", "    d = np.empty_like(a)\n    c ="
     )
     done = on_gpu("smooth.py", text, SETTINGS, "smooth", whole=False)
-    assert done.text.count("if not smooth_cuda") == 1 and "`a`" in done.declined[0]
+    assert done.text.count("if not smooth_cuda") == 1 and not done.declined
+    assert "if not _smooth_i_cuda(d):" in done.text and "    _smooth_i(d)\n    return d[3]" in done.text
 
 
 FIXED = """import numpy as np
@@ -673,10 +677,6 @@ REFUSED = {
         "for i in range(n): t = x[i]; x[i] = t + 1\n    print(t)",
         "can run at once",
     ),
-    "a loop in a statement that is none of the model": (
-        "try:\n        for i in range(n): x[i] = y[i]\n    finally:\n        n = 0",
-        "stands in a statement that is not analysed",
-    ),
     "an array statement": ("x[:] = y * 2.0\n    for i in range(n): x[i] += y[i]", ""),
     "nothing at once": ("for i in range(1, n): x[i] += x[i - 1]", "can run at once"),
     "a subscript from the end at times, in a loop that nothing counts": (
@@ -702,21 +702,37 @@ DRAWN = (0, 3, 8)
 """Nests that have kernels: `python_nests.py` draws more."""
 
 ELSEWHERE = {
-    "a method": ("class A:\n    def f(self, n: int, x: {0}):\n        {1}\n", "stands in a class"),
-    "code outside of functions": ("x = np.zeros(10)\nn = 10\n{1}\n", "put the loops into one first"),
-    "a function in a statement": ("if True:\n    def f(n: int, x: {0}):\n        {1}\n", "another statement"),
-    "a decorator": ("@fast\ndef f(n: int, x: {0}):\n    {1}\n", "`@fast` may compile"),
+    "a method": ("class A:\n    def f(self, n: int, x: {0}):\n        {1}\n", "_f_i(n, x)"),
+    "code outside of functions": ("x = np.zeros(10)\nn = 10\n{1}\n", "_loop_i(n, x)"),
+    "a function in a statement": ("if True:\n    def f(n: int, x: {0}):\n        {1}\n", "_f_i(n, x)"),
+    "a statement that is not analysed": (
+        "def f(n: int, x: {0}):\n    try:\n        {1}\n    finally:\n        n = 0\n",
+        "_f_i(n, x)",
+    ),
 }
 
 
-@pytest.mark.parametrize(("text", "reason"), ELSEWHERE.values(), ids=ELSEWHERE.keys())
-def test_what_stands_elsewhere_is_left_alone(text: str, reason: str) -> None:
+@pytest.mark.parametrize(("text", "call"), ELSEWHERE.values(), ids=ELSEWHERE.keys())
+def test_a_loop_that_stands_elsewhere_gets_a_function_of_its_own(text: str, call: str) -> None:
+    text, answer = offloaded_loop(text)
+    assert isinstance(answer, Edited), answer
+    made = applied(text, answer.replacements)
+    assert f"    {call}\n" in made or f"\n{call}\n" in made
+    ast.parse(made)
+
+
+def test_what_a_decorator_may_compile_is_left_alone() -> None:
+    _, answer = offloaded_loop("@fast\ndef f(n: int, x: {0}):\n    {1}\n")
+    assert isinstance(answer, Declined) and "`@fast` may compile" in answer.reason, answer
+
+
+def offloaded_loop(text: str) -> tuple[str, Answer]:
+    """A text with a loop in its place, and the edit of it."""
     loop = "for i in range(n): x[i] *= 2"
     text = "import numpy as np\nfrom lib import fast\n\n" + text.format("np.ndarray", loop)
     functions = analyse("a.py", text, SETTINGS, schedules=False).functions
     placed = next(each for each in functions if each.answer.facts.loops)
-    answer = edit("a.py", text, SETTINGS, Ask("pycuda", placed.answer.facts.name, placed.start, 1))
-    assert isinstance(answer, Declined) and reason in answer.reason, answer
+    return text, edit("a.py", text, SETTINGS, Ask("pycuda", placed.answer.facts.name, placed.start, 1))
 
 
 @pytest.mark.parametrize(("body", "reason"), REFUSED.values(), ids=REFUSED.keys())
