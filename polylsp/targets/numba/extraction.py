@@ -373,11 +373,24 @@ def _binds_before(body: Sequence[ast.stmt], node: ast.For, name: str) -> bool:
         if any(one is node for one in own_nodes([statement])):
             if isinstance(statement, ast.For) and any(_is_name(n, name) for n in nodes_in(statement.target)):
                 return True
-            blocks = [b for _, b in ast.iter_fields(statement) if isinstance(b, list)]
-            return any(_binds_before([s for s in b if isinstance(s, ast.stmt)], node, name) for b in blocks)
+            return any(
+                _binds_before(block, node, name) for block in _blocks(statement) if _holds(block, node)
+            )
         if _binds(statement, name):
             return True
     return False
+
+
+def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The blocks of a statement, those of handlers of errors too."""
+    for part in (statement, *getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+        for _, block in ast.iter_fields(part):
+            if isinstance(block, list) and all(isinstance(one, ast.stmt) for one in block):
+                yield block
+
+
+def _holds(block: Sequence[ast.stmt], node: ast.For) -> bool:
+    return any(one is node for one in own_nodes(block))
 
 
 def _binds(statement: ast.stmt, name: str) -> bool:
