@@ -47,6 +47,8 @@ _DTYPES = (
     "float64", "float32", "complex128", "int64", "int32", "int16", "int8", "uint64", "uint32", "uint16",
     "uint8", "bool_",
 )  # fmt: skip
+_MARKS = ("#!", "# %%", "#%%", "# In[", "# -*-", "# coding", "# vim")
+"""Beginnings of comments that do not belong to what follows them: an interpreter, an encoding, a cell."""
 _PLAIN_DECORATORS = ("staticmethod", "classmethod", "property")
 
 
@@ -341,13 +343,29 @@ def _paths(
             else:
                 yield path, source.span(inner)
         case ast.Name(id=name):
-            if name in source.local or changes_in_file(source, name):
+            if name in _hidden(source):
+                yield None
+            elif name in source.local or changes_in_file(source, name):
                 yield name, None
             elif name not in source.declarations and not hasattr(builtins, name):
                 yield None
         case _:
             for each in children(node):
                 yield from _paths(source, each, known)
+
+
+def _hidden(source: Source) -> frozenset[str]:
+    """The functions, classes and modules that a function has names of its own for."""
+    found: set[str] = set()
+    for node in source.nodes if source.item.name != MODULE else ():
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                found.add(name)
+            case ast.Import(names=each) | ast.ImportFrom(names=each):
+                found |= {one.asname or one.name.partition(".")[0] for one in each}
+            case _:
+                pass
+    return frozenset(found)
 
 
 def _root(source: Source, node: ast.Attribute) -> str:
@@ -363,6 +381,9 @@ def _is_bound_before(source: Source, node: ast.For, name: str) -> bool:
     if name not in source.local:
         return True
     arguments = [one.arg for one in nodes_in(source.definition.args) if isinstance(one, ast.arg)]
+    deleted = (n for one in source.nodes if isinstance(one, ast.Delete) for n in nodes_in(one))
+    if any(isinstance(n, ast.Name) and n.id == name for n in deleted):
+        return False
     return name in arguments or _binds_before(source.definition.body, node, name)
 
 
@@ -402,10 +423,10 @@ def _binds(statement: ast.stmt, name: str) -> bool:
             return _is_name(target, name)
         case ast.If(body=then, orelse=otherwise) if otherwise:
             return all(any(_binds(s, name) or _ends(s) for s in each) for each in (then, otherwise))
-        case ast.With(items=items, body=body):
+        case ast.With(items=items):
+            # Its body may end early: some suppress errors.
             targets = [one.optional_vars for one in items if one.optional_vars is not None]
-            named = any(_is_name(n, name) for target in targets for n in nodes_in(target))
-            return named or any(_binds(s, name) for s in body)
+            return any(_is_name(n, name) for target in targets for n in nodes_in(target))
         case _:
             return False
 
@@ -448,7 +469,7 @@ def _place(source: Source, start: int) -> int | None:
         return None
     lines = own.split("\n")
     first = min([around.lineno, *_decorator_lines(around)])
-    while first > 1 and lines[first - 2].startswith("#"):
+    while first > 1 and lines[first - 2].startswith("#") and not lines[first - 2].startswith(_MARKS):
         first -= 1
     return begin + sum(len(each) + 1 for each in lines[: first - 1])
 
