@@ -102,7 +102,8 @@ def _summary(function: Function, calls: Calls) -> Summary | NoSummary:
                 name, stream = ordered_by_parameter(function, calls) or (name, stream)
             reason = firm_obstacle(function.body, calls) or found
             reports = only_reports(function, calls)
-            return NoSummary(function.name, reason.message, None, reports, name, stream=stream)
+            why, blamed = _because(function, reason, calls)
+            return NoSummary(function.name, why, None, reports, name, stream=stream, blamed=blamed)
         function = replace(function, body=made)
     if _sets_global_integers(function):
         return NoSummary(function.name, "it changes a global integer or pointer")
@@ -111,6 +112,17 @@ def _summary(function: Function, calls: Calls) -> Summary | NoSummary:
         if not isinstance(made, Exhausted):
             return made
     return NoSummary(function.name, "its analysis took too long")
+
+
+def _because(function: Function, reason: Rejection, calls: Calls) -> tuple[str, str]:
+    """The reason why a function has no summary, and the called function that it is about, if it is one."""
+    called = (call.function for call in effects(function.body).calls if call.site == reason.site)
+    name = next(called, "")
+    if name == function.name:
+        return "it calls itself", ""
+    if name not in calls.refused:
+        return reason.message, ""
+    return calls.refused[name], calls.blamed.get(name, name)
 
 
 def _summarise(function: Function, calls: Calls, detail: Detail) -> Summary | NoSummary:

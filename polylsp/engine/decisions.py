@@ -194,7 +194,17 @@ def calls_of(summaries: tuple[Summary | NoSummary, ...]) -> Calls:
     ordered = {name: one.ordered for name, one in refused.items() if one.ordered}
     streams = {name: one.stream for name, one in refused.items() if one.ordered and one.stream >= 0}
     keeping = frozenset(s.name for s in summaries if s.keeps)
-    return Calls(known, reasons, state, reports=reports, ordered=ordered, streams=streams, keeping=keeping)
+    blamed = {name: one.blamed for name, one in refused.items() if one.blamed}
+    return Calls(
+        known,
+        reasons,
+        state,
+        reports=reports,
+        ordered=ordered,
+        streams=streams,
+        keeping=keeping,
+        blamed=blamed,
+    )
 
 
 def calls_in(task: Task) -> Calls:

@@ -61,8 +61,9 @@ def obstacle(statement: Statement, calls: Calls) -> Rejection | None:
 def unknown_call(call: Call, calls: Calls) -> Rejection:
     """Rejection of a call whose effects keep iterations in order, or are unknown."""
     if call.function in calls.refused:
-        text = f"the effects of `{call.function}` are unknown: {calls.refused[call.function]}"
-        return Rejection("unknown-call", call.site, text)
+        blamed = calls.blamed.get(call.function, "")
+        why = f"{f'in `{blamed}`, ' if blamed else ''}{calls.refused[call.function]}"
+        return Rejection("unknown-call", call.site, f"the effects of `{call.function}` are unknown: {why}")
     known = call_obstacle(call.function)
     if known is not None:
         return Rejection("unknown-call", call.site, known.reason, known.advice)

@@ -114,7 +114,8 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class NoSummary:
-    """Reason why a function of the file cannot be summarised. `state` are the variables with static storage
+    """Reason why a function of the file cannot be summarised, or why one that it calls cannot, however deep:
+    the one that is `blamed`. `state` are the variables with static storage
     that each call surely uses; `None` where the function may order threads. `reports`: all that it does is to
     print, or to end the program. `ordered`: the function of the library that each call surely calls, and
     whose calls have to keep their order; empty if there is none. `for_now`: because of a limit of the
@@ -129,11 +130,12 @@ class NoSummary:
     for_now: bool = False
     stream: int = -1
     keeps: bool = True
+    blamed: str = ""
 
     @property
     def key(self) -> str:
         """Equal keys, equal reasons."""
-        how = f"{self.reports} {self.ordered} {self.stream} {self.keeps}"
+        how = f"{self.reports} {self.ordered} {self.stream} {self.keeps} {self.blamed}"
         return f"-{self.name} {self.reason} {self.state} {how}"
 
 
@@ -147,7 +149,7 @@ class Calls:
     call of it calls, and whose calls have to keep their order; `streams` are the numbers of the parameters
     that are their streams, for those of which only calls with one stream have to. `keeping` are functions of
     either kind that may store an address that they are given. `named` are the variables that the function
-    under analysis names."""
+    under analysis names. `blamed` are the functions whose reasons others without summary have."""
 
     summaries: Mapping[str, Summary] = field(default_factory=dict[str, Summary])
     refused: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -159,6 +161,7 @@ class Calls:
     streams: Mapping[str, int] = field(default_factory=dict[str, int])
     keeping: frozenset[str] = frozenset()
     named: frozenset[Variable] = frozenset()
+    blamed: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def of(self, call: Call) -> Summary | None:
         """The summary of a called function: one of the project, or one of the library that writes memory."""
