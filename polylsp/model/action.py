@@ -37,11 +37,11 @@ TARGETS_OF: dict[str, tuple[Target, ...]] = {
 }
 """The targets of each language, by its name; what is offered first stands first."""
 
-KERNELS_OF: dict[str, KernelTarget] = {"c": "cuda", "python": "pycuda"}
-"""Kernel target of each language, by its name: the one that is tried beforehand and measured."""
-
 KERNEL_TARGETS_OF: dict[str, tuple[KernelTarget, ...]] = {"c": ("cuda",), "python": ("pycuda", "cupy")}
-"""All of them, which take the same loops."""
+"""Kernel targets of each language, by its name, which take the same loops."""
+
+KERNELS_OF: dict[str, KernelTarget] = {name: each[0] for name, each in KERNEL_TARGETS_OF.items()}
+"""The one of them that is tried beforehand and measured."""
 
 TRANSFORMS: tuple[TransformName, ...] = get_args(TransformName)
 TRANSFORMS_OF: dict[str, tuple[TransformName, ...]] = {

@@ -436,7 +436,7 @@ def _equal_inputs(conflicts: Conflicts, conflict: Conflict, ordinal: int) -> tup
     return None
 
 
-def _separate(index: IndexElement, certain: bool = True) -> Assumption:
+def _separate(index: IndexElement, certain: bool) -> Assumption:
     """The assumption that different elements of an index array give different subscripts; those alone that
     are used, where data decide that."""
     array = index.memory.path

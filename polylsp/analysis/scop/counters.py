@@ -214,16 +214,17 @@ _INT = 32
 """Bits of a type on which overflow is undefined where it is signed: narrower ones are converted."""
 
 
-def holds_inside(loop: Loop) -> bool:
-    """True if a loop's condition holds wherever its body begins, and compares the loop's counter with other
+def condition_inside(loop: Loop) -> Expr | None:
+    """A loop's condition, if it holds wherever the body begins, and compares the counter with other
     variables. What other conditions tell is left: sizes would be spelled by it, and not by their names."""
     condition = loop.condition
     if loop.post_test or condition is None or loop.prologue.statements:
-        return False
+        return None
     counters = {s.target.variable for s in loop.step.statements if isinstance(s, Assign)}
     compared = list(_compared(condition))
     counted = any(isinstance(one, Read) and one.place.variable in counters for one in compared)
-    return counted and all(isinstance(one, Constant) or _is_whole(one) for one in compared)
+    is_plain = counted and all(isinstance(one, Constant) or _is_whole(one) for one in compared)
+    return condition if is_plain else None
 
 
 def counting_up(loop: Loop) -> Variable | None:

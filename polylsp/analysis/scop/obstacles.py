@@ -62,8 +62,9 @@ def unknown_call(call: Call, calls: Calls) -> Rejection:
     """Rejection of a call whose effects keep iterations in order, or are unknown."""
     if call.function in calls.refused:
         blamed = calls.blamed.get(call.function, "")
-        why = f"{f'in `{blamed}`, ' if blamed else ''}{calls.refused[call.function]}"
-        return Rejection("unknown-call", call.site, f"the effects of `{call.function}` are unknown: {why}")
+        where = f"in `{blamed}`, " if blamed else ""
+        text = f"the effects of `{call.function}` are unknown: {where}{calls.refused[call.function]}"
+        return Rejection("unknown-call", call.site, text)
     known = call_obstacle(call.function)
     if known is not None:
         return Rejection("unknown-call", call.site, known.reason, known.advice)

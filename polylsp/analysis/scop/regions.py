@@ -16,7 +16,7 @@ from polylsp.analysis.scop.access_relations import to_scop
 from polylsp.analysis.scop.accesses import allocation, split
 from polylsp.analysis.scop.bounded_trips import bound_trips
 from polylsp.analysis.scop.call_effects import allocates, manages_memory, with_calls
-from polylsp.analysis.scop.counters import counting_up, holds_inside
+from polylsp.analysis.scop.counters import condition_inside, counting_up
 from polylsp.analysis.scop.evaluation import entry_value
 from polylsp.analysis.scop.obstacles import (
     flat,
@@ -443,8 +443,8 @@ class _Cutter:
                 self.disturb(statement)
                 if counter is not None and isinstance(first, Poly):
                     self.reached_from(counter, first)
-                if holds_inside(statement) and statement.condition is not None:
-                    self.state.active = self.taken(statement.condition, statement.header)[0]
+                if (condition := condition_inside(statement)) is not None:
+                    self.state.active = self.taken(condition, statement.header)[0]
                 self.block((statement.prologue, statement.body, statement.step))
             case If(_, then, otherwise, _):
                 ways = self.ways(statement)

@@ -1,4 +1,4 @@
-"""Inspector loops, which compute before a nest how many elements of an array the nest uses where its
+"""Inspector loops, which compute before a nest the number of elements of an array that it uses where its
 subscripts are data, as in `v[list[i]]` (inspector/executor: Saltz et al., IEEE Trans. Computers 1991).
 
 The inspector is the backward slice of the nest from the subscripts of these arrays: the loops, conditions

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polylsp.core.text import Span, newline
-from polylsp.frontends.python.kinds import Array as KindOfArray
 from polylsp.frontends.python.kinds import Number
 from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all
 from polylsp.frontends.python.syntax import constant
@@ -19,7 +18,7 @@ from polylsp.ir.effects import loops_in
 from polylsp.ir.program import Array, Integer, Pointer
 from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Answer, Declined, Edited, Replacement
-from polylsp.targets.numba.numba_subset import ELEMENTWISE, indices
+from polylsp.targets.numba.numba_subset import ELEMENTWISE, indices, rank_of
 from polylsp.targets.numba.python_loops import LoopText, Source, fresh, loop_text
 
 
@@ -300,41 +299,41 @@ def _counted(source: Source, target: ast.expr, over: ast.expr, counter: str) -> 
         case ast.Tuple(elts=[ast.Name(id=name), inner]), ast.Call(args=[given, *rest], keywords=[]) if (
             path == "enumerate" and len(rest) < 2
         ):
-            found = _counted(source, inner, given, name)
             start = constant(rest[0]) if rest else 0
-            if found is None or found[0] != name or start is None:
+            if start is None or start < 0:
                 return None
-            return _counted_from(found, int(start), name)
-        case ast.Tuple(elts=parts), ast.Call(args=arrays, keywords=[]) if (
-            path == "zip" and len(parts) == len(arrays) and arrays
+            found = _elements(source, inner, given, f"{name} - {int(start)}" if start else name)
+            if found is None:
+                return None
+            length, bound = found
+            return name, f"{int(start)}, {length} + {int(start)}" if start else length, bound
+        case _:
+            found = _elements(source, target, over, counter)
+            return None if found is None else (counter, *found)
+
+
+def _elements(
+    source: Source, target: ast.expr, over: ast.expr, index: str
+) -> tuple[str, tuple[tuple[str, str], ...]] | None:
+    """The length of the arrays that a loop runs over, and the names that get their elements at an index, each
+    with its value; `None` where it runs over something else."""
+    match target, over:
+        case ast.Tuple(elts=parts), ast.Call(func=function, args=[_, *_] as arrays, keywords=[]) if (
+            source.path(function) == "zip" and len(parts) == len(arrays)
         ):
-            each = [_counted(source, part, one, counter) for part, one in zip(parts, arrays, strict=True)]
-            if any(one is None or one[0] != counter or not one[1].startswith("len(") for one in each):
-                return None
-            counts = list(dict.fromkeys(one[1] for one in each if one is not None))
-            bound = tuple(pair for one in each if one is not None for pair in one[2])
-            return counter, counts[0] if len(counts) == 1 else f"min({', '.join(counts)})", bound
-        case ast.Name(id=name), ast.Name() | ast.Attribute() | ast.Subscript() if _is_array(source, over):
+            pairs = zip(parts, arrays, strict=True)
+            each = [
+                found for part, one in pairs if (found := _elements(source, part, one, index)) is not None
+            ]
+            lengths = list(dict.fromkeys(length for length, _ in each))
+            bound = tuple(pair for _, own in each for pair in own)
+            length = lengths[0] if len(lengths) == 1 else f"min({', '.join(lengths)})"
+            return (length, bound) if len(each) == len(arrays) else None
+        case ast.Name(id=name), ast.Name() | ast.Attribute() | ast.Subscript() if rank_of(source, over) > 0:
             text = ast.unparse(over)
-            return counter, f"len({text})", ((name, f"{text}[{counter}]"),)
+            return f"len({text})", ((name, f"{text}[{index}]"),)
         case _:
             return None
-
-
-def _counted_from(found: _Counted, start: int, counter: str) -> _Counted | None:
-    """The same with a counter that starts elsewhere."""
-    name, count, bound = found
-    if start == 0:
-        return found
-    moved = tuple(
-        (one, value.removesuffix(f"[{counter}]") + f"[{counter} - {start}]") for one, value in bound
-    )
-    return (name, f"{start}, {count} + {start}", moved) if start > 0 else None
-
-
-def _is_array(source: Source, node: ast.expr) -> bool:
-    kind = source.kinds.of(node)
-    return isinstance(kind, KindOfArray) and not kind.lists
 
 
 def _stays(source: Source, node: ast.For) -> bool:

@@ -56,9 +56,9 @@ def or_extracted(subject: Subject, ordinal: int, again: Again, edit: EditOfLoop)
     """The edit of a loop; where there is none, that of the loop in a function of its own, with as many of the
     loops around it as can be there: they run faster, and tell more of its counters."""
     direct = edit(subject, ordinal, again)
-    roots = parallel_roots(subject.facts, ordinal) if ordinal else ()
     if isinstance(direct, Edited) or not ordinal:
         return direct
+    roots = parallel_roots(subject.facts, ordinal)
     # Loops inside of one that is not parallel itself stay in it.
     root = roots[0] if len(roots) == 1 else subject.known(ordinal)
     found = direct
@@ -156,11 +156,7 @@ def _element(variable: Variable) -> tuple[object, int]:
     """The type of a variable's elements, and the number of its dimensions."""
     of_type, rank = variable.type, 0
     while isinstance(of_type, (Array, Pointer)):
-        if isinstance(of_type, Array):
-            of_type, rank = of_type.element, rank + 1
-        else:
-            # A pointer to the rows of an array, or to its elements.
-            of_type, rank = of_type.to, rank + 1
+        of_type, rank = of_type.element if isinstance(of_type, Array) else of_type.to, rank + 1
     return of_type, rank
 
 
@@ -303,7 +299,7 @@ class _Used:
         own = stored - after - (before - {n.id for n in nodes_in(node.target) if isinstance(n, ast.Name)})
         variables: dict[str, Variable] = {}
         places: dict[Span, str] = {}
-        for found in _paths(source, node, by_name):
+        for found in _paths(source, node, by_name, _hidden(source)):
             if found is None:
                 return None
             path, at = found
@@ -326,10 +322,10 @@ class _Used:
 
 
 def _paths(
-    source: Source, node: ast.AST, known: dict[str, Variable]
+    source: Source, node: ast.AST, known: dict[str, Variable], hidden: frozenset[str]
 ) -> Iterator[tuple[str, Span | None] | None]:
     """The variables and attributes of the function that code uses, in source order, each attribute with its
-    span; `None` for what has no known value."""
+    span; `None` for what has no known value, as the names that are `hidden` have."""
     match node:
         case ast.Attribute() if root := _root(source, node):
             path, inner = ast.unparse(node), node
@@ -343,7 +339,7 @@ def _paths(
             else:
                 yield path, source.span(inner)
         case ast.Name(id=name):
-            if name in _hidden(source):
+            if name in hidden:
                 yield None
             elif name in source.local or changes_in_file(source, name):
                 yield name, None
@@ -351,7 +347,7 @@ def _paths(
                 yield None
         case _:
             for each in children(node):
-                yield from _paths(source, each, known)
+                yield from _paths(source, each, known, hidden)
 
 
 def _hidden(source: Source) -> frozenset[str]:
@@ -391,8 +387,8 @@ def _binds_before(body: Sequence[ast.stmt], node: ast.For, name: str) -> bool:
     for statement in body:
         if statement is node:
             return False
-        if any(one is node for one in own_nodes([statement])):
-            if isinstance(statement, ast.For) and any(_is_name(n, name) for n in nodes_in(statement.target)):
+        if _holds([statement], node):
+            if isinstance(statement, ast.For) and _names(statement.target, name):
                 return True
             return any(
                 _binds_before(block, node, name) for block in _blocks(statement) if _holds(block, node)
@@ -418,15 +414,14 @@ def _binds(statement: ast.stmt, name: str) -> bool:
     """True if a statement that runs to its end has bound a name."""
     match statement:
         case ast.Assign(targets=targets):
-            return any(_is_name(n, name) for target in targets for n in nodes_in(target))
+            return any(_names(target, name) for target in targets)
         case ast.AnnAssign(target=target, value=ast.expr()) | ast.AugAssign(target=target):
-            return _is_name(target, name)
+            return _names(target, name)
         case ast.If(body=then, orelse=otherwise) if otherwise:
             return all(any(_binds(s, name) or _ends(s) for s in each) for each in (then, otherwise))
         case ast.With(items=items):
             # Its body may end early: some suppress errors.
-            targets = [one.optional_vars for one in items if one.optional_vars is not None]
-            return any(_is_name(n, name) for target in targets for n in nodes_in(target))
+            return any(_names(one.optional_vars, name) for one in items if one.optional_vars is not None)
         case _:
             return False
 
@@ -435,8 +430,9 @@ def _ends(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Return | ast.Raise | ast.Continue | ast.Break)
 
 
-def _is_name(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+def _names(target: ast.expr, name: str) -> bool:
+    """True if a target binds a name."""
+    return any(names.is_stored(n) and n.id == name for n in nodes_in(target))
 
 
 # --- Text --------------------------------------------------------------------------------

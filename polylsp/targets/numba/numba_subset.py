@@ -121,7 +121,7 @@ def _reduces_array(source: Source, node: ast.Call) -> bool:
     """`a.sum()`, and `(a * b).sum()`."""
     match node:
         case ast.Call(func=ast.Attribute(value=array, attr=name), args=[], keywords=[]) if name in _REDUCING:
-            return _rank(source, array) > 0
+            return rank_of(source, array) > 0
         case _:
             return False
 
@@ -141,9 +141,8 @@ def _attribute(source: Source, node: ast.Attribute) -> str:
     path = source.path(node)
     root, _, name = path.rpartition(".")
     known = root == "math" or (root == "numpy" and name in (*_NUMBERS, *_NUMPY)) or path == "numba.prange"
-    if known or (not path and node.attr in (*_ATTRIBUTES, *_REDUCING) and _rank(source, node.value) > 0):
-        return ""
-    if not path and node.attr in _ATTRIBUTES:
+    reduces = node.attr in _REDUCING and rank_of(source, node.value) > 0
+    if known or (not path and (node.attr in _ATTRIBUTES or reduces)):
         return ""
     told = (_told_type(source, call) for call in source.nodes if isinstance(call, ast.Call))
     if node.attr == "dtype" and _is_array(source, node.value) and any(one is node for one in told):
@@ -224,7 +223,7 @@ def why_not_in_parallel(source: Source) -> str:
                 told = f"`{ast.unparse(target)}` on line {source.line(node)} changes by an array of fewer"
                 return f"{told} dimensions, which Numba cannot run in parallel: write loops."
             case ast.Assign(targets=[ast.Subscript(slice=index)], value=ast.Name(id=name) as value) if (
-                any(_is_part(one) for one in indices(index)) and _rank(source, value) > 0
+                any(_is_part(one) for one in indices(index)) and rank_of(source, value) > 0
             ):
                 told = (
                     f"`{name}` on line {source.line(node)} may be stretched to the part that it is stored to"
@@ -251,7 +250,7 @@ def _is_added(source: Source, index: ast.expr) -> bool:
 
 def _spreads(source: Source, target: ast.expr, value: ast.expr) -> bool:
     """True if an array is changed by one of fewer dimensions."""
-    return 0 < _rank(source, value) < _rank(source, target)
+    return 0 < rank_of(source, value) < rank_of(source, target)
 
 
 def element_of(variable: Variable) -> Type:
@@ -305,7 +304,7 @@ def _form(source: Source, node: ast.AST) -> str:
         case ast.Call(func=function, args=[left, right], keywords=[]) if source.path(function) == "numpy.dot":
             return _product(source, left, right, numpy)
         case ast.Call(func=function, args=[ast.Name(id=name)], keywords=[ast.keyword("axis", axis)]) if (
-            source.path(function) == "numpy.mean" and _rank(source, node.args[0]) > 1
+            source.path(function) == "numpy.mean" and rank_of(source, node.args[0]) > 1
         ):
             at = constant(axis)
             return (
@@ -323,7 +322,7 @@ def _is_numpy(declared: object) -> bool:
 
 def _product(source: Source, left: ast.expr, right: ast.expr, numpy: str) -> str:
     """The sums that a product with a vector is; empty for other products."""
-    match _rank(source, left), _rank(source, right):
+    match rank_of(source, left), rank_of(source, right):
         case 1, 1:
             summed, axis = ast.BinOp(left, ast.Mult(), right), ""
         case 2, 1:
@@ -335,7 +334,7 @@ def _product(source: Source, left: ast.expr, right: ast.expr, numpy: str) -> str
     return f"{numpy}.sum({ast.unparse(summed)}{axis})" if numpy else ""
 
 
-def _rank(source: Source, node: ast.expr) -> int:
+def rank_of(source: Source, node: ast.expr) -> int:
     """Number of dimensions of an array; -1 for other values and where it is undetermined."""
     kind = source.kinds.of(node)
     return kind.rank if isinstance(kind, ArrayKind) and not kind.lists else -1
