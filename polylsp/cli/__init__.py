@@ -18,7 +18,7 @@ from polylsp.cli import output
 from polylsp.cli.files import address, codes, count, define, file_line, pair_of_names, positive, setting, size
 from polylsp.cli.output import Exit, Misused
 
-TARGETS = ("openmp", "openacc", "openmp-target", "numba", "cuda", "pycuda", "cupy")
+TARGETS = ("openmp", "openacc", "openmp-target", "numba", "cuda", "pycuda", "cupy", "numba-cuda")
 TRANSFORMS = (
     "interchange",
     "distribute",
@@ -219,7 +219,7 @@ def _measure(command: argparse.ArgumentParser) -> None:
         dest="targets",
         action="append",
         default=[],
-        choices=(*(each for each in TARGETS if each != "cupy"), "slices"),
+        choices=(*(each for each in TARGETS if each not in ("cupy", "numba-cuda")), "slices"),
         help="a version to measure (default: all for processors, and for a GPU where there is one)",
     )
     command.add_argument("--format", choices=("text", "json"), default="text", help=_FORM)

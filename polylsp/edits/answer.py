@@ -123,9 +123,9 @@ def _in_python(subject: Subject, ask: Ask, settings: Settings, again: Again) -> 
             return or_extracted(subject, ask.ordinal, again, restructure_python.edit)
         case _:
             from polylsp.targets.gpu import pycuda
-            from polylsp.targets.gpu.python_libraries import CUPY, PYCUDA
 
-            edit = partial(pycuda.edit, library=CUPY if ask.action == "cupy" else PYCUDA)
+            libraries = {"pycuda": pycuda.PYCUDA, "cupy": pycuda.CUPY, "numba-cuda": pycuda.NUMBA}
+            edit = partial(pycuda.edit, library=libraries[ask.action])
 
             def kernels(one: Subject, ordinal: int, again: Again) -> Answer:
                 return restructure_python.spelled_first(one, ordinal, settings, edit, again)
@@ -230,6 +230,7 @@ _INSTEAD: dict[str, tuple[tuple[ActionName, str], ...]] = {
     "cuda": (("openmp-target", "OpenMP offloading"), ("openacc", "OpenACC"), ("openmp", "OpenMP")),
     "pycuda": (("numba", "Numba"),),
     "cupy": (("numba", "Numba"),),
+    "numba-cuda": (("numba", "Numba"),),
 }
 """Alternative targets that run such loops in parallel, by name and in words."""
 

@@ -220,6 +220,11 @@ class Hull:
         """`[first:count]`."""
         return f"[{self.first}:{self.count}]"
 
+    def behind(self, names: Names) -> str | None:
+        """The value after the last one, if that is one expression; where there are none, something else."""
+        pieces = self.high.get_pieces()
+        return spelled(pieces[0][1].add_constant_val(isl.Val(1)), names) if len(pieces) == 1 else None
+
     def values(self) -> isl.Set:
         """All of them: `{ [x] }`."""
         above = isl.Set.from_pw_aff(self.low).apply(isl.Map("{ [v] -> [x] : x >= v }"))

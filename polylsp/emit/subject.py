@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Protocol
 
@@ -77,7 +77,8 @@ class Subject:
     in the same order; `calls` the summaries of its callees, and `companions` are the other functions of the
     file; `pragmas` are those of the function, of all families, and `macros` those that its text uses;
     `again_strictly` analyses it without presumptions; `members` are the variables that stand for members of
-    structures, by name; `sizes` those with the number of used elements of an array, by the array's name."""
+    structures, by name; `sizes` those with the number of used elements of an array, by the array's name;
+    `in_package`: the file is part of a package of Python."""
 
     text: str
     start: int
@@ -94,6 +95,7 @@ class Subject:
     again_strictly: Callable[[], Subject] | None = field(default=None, compare=False)
     members: Mapping[str, Member] = field(default_factory=dict[str, Member])
     sizes: Mapping[str, str] = field(default_factory=dict[str, str])
+    in_package: bool = False
 
     @cached_property
     def strict(self) -> Subject:
@@ -103,7 +105,9 @@ class Subject:
         resting = any(s.presumed for s in self.calls.summaries.values()) or any(
             assumption.kind == "not-taken" for one in loops for assumption in one.assumptions
         )
-        return self.again_strictly() if resting and self.again_strictly is not None else self
+        if not resting or self.again_strictly is None:
+            return self
+        return replace(self.again_strictly(), in_package=self.in_package)
 
     def of(self, other: Companion) -> Subject:
         """The text and the program of another function of the file, or of a header, of whose loops nothing is

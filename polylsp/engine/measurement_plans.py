@@ -232,14 +232,15 @@ def _with_kernels(maker: _Maker, target: ActionName) -> Variant | Missing:
         return Missing(target, "directives", answer.reason, parameters=parameters)
     made = applied(text, answer.replacements)
     files = tuple((each.name, each.text) for each in answer.created)
-    names = [name.removesuffix(".cu") for name, _ in files] if files else _COMPILED.findall(made)
-    known = set(_COMPILED.findall(text))
+    kernels = [name.removesuffix(".cu") for name, _ in files if name.endswith(".cu")]
+    names = kernels or _OFFLOADED.findall(made)
+    known = set(_OFFLOADED.findall(text))
     helpers = tuple(each for each in names if each not in known)
     return Variant(target, "directives", made, answer.assumptions, (), parameters, files, helpers)
 
 
-_COMPILED = re.compile(r"^def _compiled_(\w+)\(\):", re.MULTILINE)
-"""Definition that compiles the kernels of a Python function, whose name it contains."""
+_OFFLOADED = re.compile(r"^def (\w+_cuda\d*)\(", re.MULTILINE)
+"""Definition of a Python function that runs kernels."""
 
 
 def _restructured(maker: _Maker, target: ActionName) -> Variant | Missing:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from polylsp.analysis.function_facts import Wanted, nests_of
 from polylsp.analysis.scop.summaries import NoSummary, Summary
+from polylsp.core.language import PYTHON
 from polylsp.core.notebook import cells_of
 from polylsp.core.processes import Mishap, Stop, contained
 from polylsp.core.settings import Settings
@@ -112,7 +113,9 @@ def _subject_of(
     summarised = used(one, called(path, functions, [one], Links(settings)))
     task = task_of(one, summarised, wanted, cached=settings.cache)
     task = at_hand(task) or task
-    return placed_in(text, prepared, starts, task, decided(task), functions.included)
+    found = placed_in(text, prepared, starts, task, decided(task), functions.included)
+    in_package = found.language == PYTHON.name and Path(path).with_name("__init__.py").is_file()
+    return replace(found, in_package=True) if in_package else found
 
 
 def wanted_of(
@@ -562,7 +565,8 @@ def _unless_there(path: str, found: Answer) -> Answer:
         return found
     there = {each: _read(Path(path).parent / each.name) for each in found.created}
     for each, text in there.items():
-        if text not in (None, each.text):
+        # An editor makes an empty file, whose text is on the disk once it is saved.
+        if text not in ((None, each.text, "") if each.shared else (None, each.text)):
             reason = f"`{each.name}` is there already and says something else: rename or remove it first."
             return Declined(reason, (Kept(each.name, text or "", each.text),))
     return replace(found, created=tuple(each for each, text in there.items() if text is None))

@@ -322,14 +322,22 @@ def _roots(facts: FunctionFacts) -> Iterator[LoopFacts]:
 # --------------------------------------------------------------------------------------------------
 
 
-KERNEL_NAMES: dict[KernelTarget, str] = {"cuda": "CUDA", "pycuda": "PyCUDA", "cupy": "CuPy"}
+KERNEL_NAMES: dict[KernelTarget, str] = {
+    "cuda": "CUDA",
+    "pycuda": "PyCUDA",
+    "cupy": "CuPy",
+    "numba-cuda": "Numba-CUDA",
+}
 
-_NO_FILE = "The editor does not let a language server make files: use `polylsp offload --target cuda`."
+
+def _no_file(target: KernelTarget) -> str:
+    """Reason why an editor cannot have kernels, which need a file beside the user's."""
+    return f"The editor does not let a language server make files: use `polylsp offload --target {target}`."
 
 
 def kernel_offers(source: Source, report: FileReport, span: Span, makes_files: bool) -> Iterator[Offer]:
     """Kernels for the nest around a cursor or a selection, if some of it is parallel, and on the header of a
-    function for all of its nests; `makes_files`: the editor can make the file that those of C stand in."""
+    function for all of its nests; `makes_files`: the editor can make the file that they need."""
     found = loop_at(source, report, span)
     if found is None:
         yield from _whole(source, report, span, makes_files)
@@ -343,7 +351,7 @@ def kernel_offers(source: Source, report: FileReport, span: Span, makes_files: b
         ask = Ask(target, facts.name, placed.start, loop.ordinal)
         what = wording.subject(outermost_of_nest(placed, loop))
         title = f"Offload {what} to a GPU ({KERNEL_NAMES[target]})"
-        reason = _why_not(source, placed, loop) if makes_files or target != "cuda" else _NO_FILE
+        reason = _why_not(source, placed, loop) if makes_files else _no_file(target)
         yield Offer(ask, title, "refactor.rewrite", disabled=reason, codes=RUN_CODES, conditional=True)
 
 
@@ -361,7 +369,7 @@ def _whole(source: Source, report: FileReport, span: Span, makes_files: bool) ->
     for target in KERNEL_TARGETS_OF[report.language]:
         what = f"Offload the {len(outermost)} nests of `{facts.name}` to a GPU ({KERNEL_NAMES[target]})"
         ask = Ask(target, facts.name, placed.start, 0)
-        disabled = reason if makes_files or target != "cuda" else _NO_FILE
+        disabled = reason if makes_files else _no_file(target)
         yield Offer(ask, f"{what}, sharing what is on the device", "refactor.rewrite", disabled=disabled)
 
 

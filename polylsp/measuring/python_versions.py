@@ -119,6 +119,8 @@ class PythonTools:
         names = (ORIGINAL, *version_names(plan))
         for name, text in zip(names, texts, strict=True):
             Path(folder, f"{name}.py").write_text(text, "utf-8", "surrogateescape")
+        for name, text in dict(file for each in plan.variants for file in each.files).items():
+            Path(folder, name).write_text(text, "utf-8")
         step(1, 1)
         helpers = ((), *(each.helpers for each in plan.variants))
         return {

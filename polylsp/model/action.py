@@ -17,7 +17,7 @@ from polylsp.model.kernel_report import DeviceCode
 Target = Literal["openmp", "openacc", "openmp-target", "numba"]
 """Standards of the directives that an edit writes, or the runtime that runs a Python function in parallel."""
 
-KernelTarget = Literal["cuda", "pycuda", "cupy"]
+KernelTarget = Literal["cuda", "pycuda", "cupy", "numba-cuda"]
 """Targets of generated kernels: a separate file, or the text before a Python function."""
 
 TransformName = Literal[
@@ -37,8 +37,11 @@ TARGETS_OF: dict[str, tuple[Target, ...]] = {
 }
 """The targets of each language, by its name; what is offered first stands first."""
 
-KERNEL_TARGETS_OF: dict[str, tuple[KernelTarget, ...]] = {"c": ("cuda",), "python": ("pycuda", "cupy")}
-"""Kernel targets of each language, by its name, which take the same loops."""
+KERNEL_TARGETS_OF: dict[str, tuple[KernelTarget, ...]] = {
+    "c": ("cuda",),
+    "python": ("pycuda", "cupy", "numba-cuda"),
+}
+"""Kernel targets of each language, by its name; the last of Python takes fewer loops than the others."""
 
 KERNELS_OF: dict[str, KernelTarget] = {name: each[0] for name, each in KERNEL_TARGETS_OF.items()}
 """The one of them that is tried beforehand and measured."""
@@ -81,10 +84,11 @@ class Replacement:
 @dataclass(frozen=True, slots=True)
 class Created:
     """A new file beside the one that is edited. The edit is refused where a file of that name exists with
-    another text."""
+    another text. Several edits need one that is `shared`."""
 
     name: str
     text: str
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)

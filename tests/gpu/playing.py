@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -15,18 +14,23 @@ from polylsp.core.settings import Settings
 from polylsp.engine.queries import analyse, edit
 from polylsp.model.action import Ask, Declined, Edited, KernelTarget, applied
 from polylsp.model.facts import FunctionFacts
+from polylsp.targets.gpu import polylsp_gpu as helper
 
 from .device import header_folder
 from .translating import CXX
 
 STAND_IN = Path(__file__).parent / "stand_in"
+SHARED = Path(helper.__file__).parent
+"""Folder of the module that is written beside the user's file."""
 _RUN = """
 import contextlib, io, json, sys
-import pycuda.compiler, pycuda.driver, pycuda.tools
+import polylsp_gpu, pycuda.compiler, pycuda.driver, pycuda.tools
 
+narrow = polylsp_gpu.NARROW
 for path in sys.argv[2:]:
     pycuda.driver.calls, pycuda.driver.failing = 0, int(sys.argv[1])
     pycuda.compiler.compiled.clear()
+    polylsp_gpu.NARROW = narrow
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(open(path, encoding="utf-8").read(), path, "exec"), {"__name__": "__main__"})
@@ -57,7 +61,11 @@ class Played:
             "PLAYED_FOLDER": str(folder),
             "PLAYED_FLAGS": " ".join(flags),
         }
-        self.environment = {**os.environ, **played, "PYTHONPATH": str(STAND_IN)}
+        self.environment = {
+            **os.environ,
+            **played,
+            "PYTHONPATH": os.pathsep.join((str(STAND_IN), str(SHARED))),
+        }
 
     def run(self, *programs: Path, failing: int = 0, memory: int = 0) -> list[Ran]:
         """Results of programs that one Python runs; a call of CUDA may be `failing` in each, and the device
@@ -118,7 +126,7 @@ def _outermost(facts: FunctionFacts) -> list[int]:
 
 def many(text: str) -> str:
     """A program that counts elements as if there were more than an `int` counts."""
-    return re.sub(r"\bmany = [^\n]* > 1073741824$", "many = True", text, flags=re.MULTILINE)
+    return f"import polylsp_gpu\n\npolylsp_gpu.NARROW = 0\n{text}"
 
 
 def written(folder: Path, programs: Sequence[tuple[str, str]]) -> list[Path]:

@@ -41,7 +41,7 @@ from tests.oracle.drawing import affine_programs
 from tests.oracle.nests import Program as Drawn
 
 from .device import Offloaded, offloaded
-from .playing import written
+from .playing import SHARED, written
 from .python_samples import FOLDER as PYTHON
 from .python_samples import ROUNDED, tried
 from .random_nests import NOT_THERE, with_expected
@@ -249,7 +249,10 @@ def _measured(machine: Machine, file: Path) -> str:
 
 # --- Python ------------------------------------------------------------------------------
 
-_PLAIN = "import runpy, sys\nrunpy.run_path(sys.argv[1], run_name='__main__')\n"
+_PLAIN = f"""import runpy, sys
+sys.path.insert(0, {str(SHARED)!r})
+runpy.run_path(sys.argv[1], run_name='__main__')
+"""
 _TELLING = """
 import pycuda.compiler
 plain = pycuda.compiler.SourceModule.get_function

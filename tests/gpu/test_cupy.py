@@ -23,7 +23,7 @@ def test_samples_print_the_same(played: Played, device: Device, tmp_path: Path) 
     before = played.run(*written(tmp_path, [(file.stem, done[file][0]) for file in files]))
     texts = [done[file][1].text for file in files]
     texts = [many(text) if number % 2 else text for number, text in enumerate(texts)]
-    assert all("import cupy" in text and "pycuda" not in text for text in texts)
+    assert all("import CuPy\n" in text and "PyCuda" not in text for text in texts)
     programs = [(f"{file.stem}_gpu", text) for file, text in zip(files, texts, strict=True)]
     after = played.run(*written(tmp_path, programs))
     for file, one, other in zip(files, before, after, strict=True):

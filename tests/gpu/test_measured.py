@@ -195,7 +195,7 @@ def test_kernels_of_python_are_measured_in_the_interpreter_of_the_user(
     plan = planned(WAVE, tmp_path / "wave.py", n=500)
     (variant,) = plan.variants
     assert variant.helpers == ("smooth_cuda",)
-    kernels, head, rest = variant.text.partition("def _compiled_")
+    kernels, head, rest = variant.text.partition("def smooth_cuda(")
     wrong = replace(variant, text=kernels.replace("0.25 * (", "0.2500001 * (") + head + rest)
     told = {k: v for k, v in played.environment.items() if k.startswith("PLAYED_")} | {"PLAYED_FOLDER": "."}
     found = bench.outcome_of_each(

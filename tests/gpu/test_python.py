@@ -44,7 +44,7 @@ def test_samples_print_the_same(played: Played, device: Device, tmp_path: Path) 
     after = played.run(*written(tmp_path, programs))
     for number, (file, one, other) in enumerate(zip(files, before, after, strict=True)):
         compared(file, one, other)
-        if "many = True" in texts[number]:
+        if number % 2:
             assert any("typedef long long Index;" in kernels for kernels in other.compiled)
         for kernels in other.compiled:
             assert device.compiled_kernels(kernels, "sm_80") == ""
@@ -127,6 +127,7 @@ def tried(call):
         found = eval(call)
     except Exception as error:
         found = type(error).__name__
+        if found.startswith("As"): raise
     print(call, pycuda.driver.calls > before and pycuda.driver.Context.current is not None)
     print(f"{found if isinstance(found, str) else float(found):.9} {b.sum():.9}")
 
@@ -453,9 +454,9 @@ def test_arrays_that_do_not_fit_on_the_device_are_cut(played: Played, tmp_path: 
     done = on_gpu("relaxed.py", LARGE, SETTINGS, "relaxed")
     assert not done.declined
     for wanted in (
-        "taken(b, slab)",
-        "taken(a, slab + 2)",
-        "a_there = place(a, first - 1, end - first + 2, True)",
+        "gpu.taken(b, slab)",
+        "gpu.taken(a, slab + 2)",
+        "a_there = gpu.place(a, first - 1, end - first + 2)",
     ):
         assert wanted in done.text, done.text
     (before,) = played.run(*written(tmp_path, [("whole", LARGE + PRINTED)]))
@@ -503,7 +504,7 @@ def test_what_runs_once_and_slabs_without_rows(played: Played, tmp_path: Path) -
     done = on_gpu("means.py", first.text, SETTINGS, "both", whole=True)
     assert not first.declined
     assert not done.declined
-    for wanted in ("if n <= 0:", "taken(a, slab + 1)", "in range(0, max(n, k), ", "max(1, rows.nbytes)"):
+    for wanted in ("and 0 < n", "gpu.taken(a, slab + 1)", "gpu.slabs(0, max(n, k), "):
         assert wanted in done.text, done.text
     (before,) = played.run(*written(tmp_path, [("whole", PASSES)]))
     for memory in (0, 6_000, 2_000):

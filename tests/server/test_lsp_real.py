@@ -391,8 +391,14 @@ async def test_a_loop_of_python_has_kernels_before_its_function(start, tmp_path:
     (offer,) = [each for each in listed if each.title == "Offload `i` to a GPU (PyCUDA)"]
     assert offer.disabled is None
     resolved = await editor.request(types.CODE_ACTION_RESOLVE, offer)
-    made = applied(STENCIL, resolved.edit.document_changes[0].edits)
-    assert "\nf_cuda_kernel0(" in made.partition("def f_cuda(n, a):")[0]
+    create, shared, own = resolved.edit.document_changes
+    assert create.uri == (tmp_path / "polylsp_gpu.py").as_uri() == shared.text_document.uri
+    assert "class PyCuda(Gpu):" in shared.edits[0].new_text
+    made = applied(STENCIL, own.edits)
+    assert (
+        "from polylsp_gpu import PyCuda\n" in made
+        and "\nf_cuda_kernel0(" in made.partition("def f_cuda(n, a):")[0]
+    )
     assert "    if not f_cuda(n, a):\n        for i in range(1, n):\n            a[i] = a[i] + 1.0\n" in made
 
 

@@ -1,6 +1,6 @@
 """CUDA target for Python: a nest to kernels in the module's text, a host function, and its call.
 
-PyCUDA or CuPy runs them (`python_libraries.py`).
+PyCUDA, CuPy or Numba runs them, by a module that is written beside the file (`polylsp_gpu.py`).
 
 Numerical differences between kernels and Python are remarks for the user.
 """
@@ -10,27 +10,42 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from polylsp.core.settings import Settings
 from polylsp.core.text import Span, newline
 from polylsp.emit.subject import Subject
-from polylsp.frontends.python.definitions import MODULE
+from polylsp.frontends.python.definitions import MODULE as WHOLE_FILE
 from polylsp.frontends.python.names import Value
 from polylsp.frontends.python.nodes import nodes_in
 from polylsp.ir.effects import expressions, loops_in, walk
 from polylsp.ir.program import Assign, Binary, Call, Constant, Expr, Floating, Statement, subexpressions
-from polylsp.model.action import Answer, Declined, Edited, Replacement
+from polylsp.ir.verdict import Assumption
+from polylsp.model.action import Answer, Created, Declined, Edited, Replacement
 from polylsp.model.facts import is_governed
+from polylsp.targets.gpu import numba_cuda
 from polylsp.targets.gpu.cuda import made_of
 from polylsp.targets.gpu.cuda_expressions import Unwritable
 from polylsp.targets.gpu.cuda_statements import wrapped
 from polylsp.targets.gpu.launched import Launched, device_code, launched
-from polylsp.targets.gpu.pycuda_helper import helper
+from polylsp.targets.gpu.pycuda_helper import MODULE, helper
 from polylsp.targets.gpu.pycuda_host import NAMES, host_of
-from polylsp.targets.gpu.python_libraries import PYCUDA, Library
 from polylsp.targets.gpu.region import Region, loops_at, region_of
+from polylsp.targets.numba.python_imports import above_comments, importing, spelled
 from polylsp.targets.numba.python_loops import Source, fresh, lines_of, source_of
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A library that runs kernels, and the class of `polylsp_gpu.py` that uses it."""
+
+    title: str
+    runner: str
+
+
+PYCUDA, CUPY = Library("PyCUDA", "PyCuda"), Library("CuPy", "CuPy")
+NUMBA = Library("Numba-CUDA", "NumbaCuda")
 
 
 def differences(found: Launched) -> Iterator[str]:
@@ -64,12 +79,13 @@ _UNIT = "    "
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """A region on the device: its kernels, the text that stands before the function, and the edit of its
-    loops."""
+    """A region on the device: its kernels, the text that stands before the function, the edit of its loops,
+    and the assumptions behind kernels that are `stated` beside those of the launches."""
 
     launched: Launched
     lines: tuple[str, ...]
     replacements: tuple[Replacement, ...]
+    stated: tuple[Assumption, ...] = ()
 
 
 def edit(
@@ -84,21 +100,34 @@ def edit(
     source = _source(subject, library)
     if isinstance(source, Declined):
         return source
+    needed = {MODULE: library.runner, **({"numba": "cuda"} if library is NUMBA else {})}
+    there = {module: spelled(source, module, name) for module, name in needed.items()}
+    missing = {module: name for module, name in needed.items() if not there[module]}
+    other = next((name for name in missing.values() if name in source.declarations), "")
+    if other:
+        return Declined(f"`{other}` is something else in this file: give it another name first.")
+    settings = replace(settings, cuda_slabs=False) if library is NUMBA else settings
+    runner = there[MODULE] or library.runner
 
     def made(region: Region, taken: frozenset[str] = frozenset()) -> Made | Declined:
-        return _made(source, region, settings, conditions, library, taken)
+        return _made(source, region, settings, conditions, library, runner, taken)
+
+    def edited(found: Sequence[Made], reasons: Sequence[str] = ()) -> Edited:
+        imported = (importing(source, each, [name], beside=each == MODULE) for each, name in missing.items())
+        answer = _edited(source, found, reasons)
+        return replace(answer, replacements=(*answer.replacements, *imported))
 
     if ordinal == 0:
         every = made_of(subject, made)
-        return every if isinstance(every, Declined) else _edited(source, *every)
+        return every if isinstance(every, Declined) else edited(*every)
     region = region_of(subject, ordinal)
     one = made(region) if isinstance(region, Region) else region
-    return _edited(source, [one]) if isinstance(one, Made) else one
+    return edited([one]) if isinstance(one, Made) else one
 
 
 def _source(subject: Subject, library: Library) -> Source | Declined:
     name = subject.function.name
-    if name == MODULE:
+    if name == WHOLE_FILE:
         return Declined("Kernels are launched from a function: put the loops into one first.")
     if "." in name:
         told = f"`{name}` stands in a class or in another function"
@@ -119,6 +148,7 @@ def _made(
     settings: Settings,
     conditions: Sequence[str],
     library: Library,
+    runner: str,
     taken: frozenset[str],
 ) -> Made | Declined:
     reason = _already(region) or _unplaced(source, region)
@@ -129,8 +159,13 @@ def _made(
         return found
     try:
         known = [*_known(source, region), *conditions]
-        host = host_of(found, known, library)
-        lines, arguments = helper(host, known, settings)
+        host = host_of(found, known)
+        if library is NUMBA:
+            own = numba_cuda.kernels_of(source, _nodes(source, region), host, known, settings, runner)
+            lines, arguments, stated = own.lines, own.arguments, own.assumptions
+        else:
+            stated = ()
+            lines, arguments = helper(host, known, settings, runner)
     except Unwritable as reason:
         return Declined(str(reason))
     unchecked = _unchecked(source, region, conditions, arguments)
@@ -145,7 +180,8 @@ def _made(
             f"The sizes here are those of `{absent}`, which the loops do not use: pass its shape."
         )
     returned = [b.name for b in host.returned]
-    return Made(found, tuple(lines), tuple(_called(source, region, found.name, arguments, returned)))
+    replacements = tuple(_called(source, region, found.name, arguments, returned))
+    return Made(found, tuple(lines), replacements, stated)
 
 
 def _unchecked(source: Source, region: Region, conditions: Sequence[str], arguments: Sequence[str]) -> str:
@@ -193,24 +229,15 @@ def _edited(source: Source, found: Sequence[Made], reasons: Sequence[str] = ()) 
     subject = source.subject
     end = newline(subject.text)
     lines = [line for one in found for line in (*one.lines, "", "")]
-    at = _above(subject.text, subject.start)
+    at = above_comments(subject.text, subject.start)
     before = Replacement(Span(at, at), "".join(f"{line}{end}" for line in lines))
-    assumed = tuple(dict.fromkeys(each for one in found for each in one.launched.assumptions))
+    assumed = tuple(dict.fromkeys(each for one in found for each in (*one.launched.assumptions, *one.stated)))
     told = (each for one in found for each in (*one.launched.remarks, *differences(one.launched)))
     remarks = (*dict.fromkeys(told), *dict.fromkeys(reasons))
     replacements = (before, *(each for one in found for each in one.replacements))
     code = tuple(device_code(one.launched) for one in found)
-    return Edited(replacements, assumed, remarks, device_code=code)
-
-
-def _above(text: str, start: int) -> int:
-    """Start of the comments directly above a function."""
-    while start > 0:
-        line = text.rfind("\n", 0, start - 1) + 1
-        if not text.startswith("# ", line) or line == 0:
-            return start
-        start = line
-    return start
+    shared = Created(f"{MODULE}.py", Path(__file__).with_name(f"{MODULE}.py").read_text("utf-8"), shared=True)
+    return Edited(replacements, assumed, remarks, created=(shared,), device_code=code)
 
 
 # --- The loops ---------------------------------------------------------------------------

@@ -1,7 +1,8 @@
-"""Python text inserted before a function: kernels, compilation, argument checks and host function.
+"""Python text inserted before a function: kernels, and the host function that checks arguments and runs them.
 
 Unless the arguments match the kernels, the loops run. Every subscript is checked to be in range,
-elements of index arrays included.
+elements of index arrays included. What all such functions share is in `polylsp_gpu.py`, which is written
+beside the user's file.
 """
 
 from __future__ import annotations
@@ -20,17 +21,15 @@ from polylsp.targets.gpu.cuda_expressions import Unwritable
 from polylsp.targets.gpu.cuda_statements import wrapped
 from polylsp.targets.gpu.device_names import plain_names
 from polylsp.targets.gpu.host_parameters import LARGEST, SMALLER, largest
-from polylsp.targets.gpu.launched import Launched, device_lines, index_line
+from polylsp.targets.gpu.launched import Launched, device_lines
 from polylsp.targets.gpu.pycuda_host import (
     Host,
-    closing,
     element_text,
     itemsize,
     launches,
     listed,
     scalars,
     slab_loop,
-    taken_lines,
 )
 from polylsp.targets.gpu.region import loops_at, places_in
 from polylsp.targets.gpu.sum_kernels import BLOCKS
@@ -88,7 +87,7 @@ def inside(found: Launched, buffer: Buffer) -> Iterator[str]:
         for own in alone:
             if own is None:
                 raise Unwritable(f"Which elements of `{buffer.name}` the loops use is not known before them.")
-            yield from _within(own, f"{buffer.name}.shape[{k}]")
+            yield from _within(found, own, f"{buffer.name}.shape[{k}]")
 
 
 def looked_up(found: Launched, buffer: Buffer) -> list[Chosen]:
@@ -111,8 +110,10 @@ def _ends(found: Launched, accesses: Sequence[Access], dimension: int) -> Hull |
     return hull(elements, dimension, plain_names(region), where)
 
 
-def _within(own: Hull, length: str) -> Iterator[str]:
-    end = own.count if own.first == "0" else f"{own.first} + {own.count}"
+def _within(found: Launched, own: Hull, length: str) -> Iterator[str]:
+    # Where there are no elements, the end may be anything: then the loops run, which have nothing to do.
+    end = own.behind(plain_names(found.region)) if " if " in own.count else None
+    end = end or (own.count if own.first == "0" else f"{own.first} + {own.count}")
     if not own.first.isdigit():
         yield f"{own.first} >= 0"
     if end not in (length, f"{length} - 1 + 1"):
@@ -125,40 +126,71 @@ def _within(own: Hull, length: str) -> Iterator[str]:
 
 
 _INDENT = "    "
-_REFUSED = f"{_INDENT}return False"
+_WIDTH = 96
 
 
 def checks(host: Host, given: Sequence[Variable], known: Sequence[str], settings: Settings) -> Iterator[str]:
     """Lines that end the function unless its arguments match the kernels; `given` are the numbers, and
     `known` the conditions on the file's names; raises `Unwritable`."""
-    yield "# What the kernels were not made for is left to the loops."
-    yield from _numbers(host, given)
-    yield from _products(host)
-    yield from _arrays(host)
-    yield from _all([*known, *(each for b in host.arrays for each in inside(host.launched, b))])
-    yield from _apart(host)
-    yield from _too_little(host, settings)
-    yield from _looked_up(host)
-
-
-def _numbers(host: Host, given: Sequence[Variable]) -> Iterator[str]:
-    numpy, largest = host.own("np"), _largest(host)
-    kinds = {
-        "size": ([v for v in given if isinstance(v.type, Integer)], f"(int, {numpy}.integer)"),
-        "number": ([v for v in given if v.type == Floating(64)], "(int, float)"),
-        "single": ([v for v in given if v.type == Floating(32)], f"{numpy}.float32"),
-    }
-    for word, (variables, types) in kinds.items():
-        if variables:
-            each = host.own(word)
-            beyond = f"abs(int({each})) > {largest}" if word == "size" else f"float({each}) != {each}"
-            yield f"for {each} in ({listed([v.source_name for v in variables])}):"
-            yield f"{_INDENT}if not isinstance({each}, {types}) or {beyond}:"
-            yield f"{_INDENT}{_REFUSED}"
-    sizes = [v.source_name for v in kinds["size"][0]]
+    largest = _largest(host)
+    sizes = [v.source_name for v in given if isinstance(v.type, Integer)]
+    yield from _refused(host, [_takes(host, given, sizes, largest)])
     if sizes:
         # Products of NumPy's whole numbers have as few bits as these.
         yield f"{', '.join(sizes)} = {', '.join(f'int({name})' for name in sizes)}"
+    slabs = host.launched.slabs
+    # What runs once needs a slab.
+    runs = [f"{slabs.low} < {slabs.behind}"] if slabs is not None and slabs.has_once else []
+    products = dict.fromkeys(text for text in host.parameters.values() if " * " in text)
+    counted = [b for b in host.arrays if b not in host.wide and len(b.memory.shape) > 1]
+    conditions = [
+        *(f"abs({text}) <= {largest}" for text in products),
+        *(f"{b.name}.size <= {LARGEST}" for b in counted),
+        *known,
+        *(each for b in host.arrays for each in inside(host.launched, b)),
+        *runs,
+        *_enough(host, settings),
+        *_looked_up(host),
+    ]
+    yield from _refused(host, list(dict.fromkeys(conditions)))
+
+
+def _takes(host: Host, given: Sequence[Variable], sizes: Sequence[str], largest: int) -> str:
+    """Question whether the arguments have the types that the kernels were made for."""
+    numbers = {
+        "whole": sizes,
+        "floats": [v.source_name for v in given if v.type == Floating(64)],
+        "singles": [v.source_name for v in given if v.type == Floating(32)],
+    }
+    written = [_described(b) for b in host.arrays if b.written]
+    read = [_described(b) for b in host.arrays if not b.written]
+    parts = [f"[{', '.join(written)}]"] if written or read else []
+    parts += [f"[{', '.join(read)}]"] if read else []
+    parts += [f"{name}=[{', '.join(each)}]" for name, each in numbers.items() if each]
+    parts += [f"most={largest}"] if largest != LARGEST else []
+    return "\n".join(wrapped(f"{host.gpu}.takes(", parts, ")"))
+
+
+def _described(buffer: Buffer) -> str:
+    return f'({buffer.name}, "{element_text(buffer)}", {len(buffer.memory.shape)})'
+
+
+def _refused(host: Host, conditions: Sequence[str]) -> Iterator[str]:
+    """Lines that end the function unless all conditions hold."""
+    together = " and ".join(conditions)
+    if not conditions:
+        return
+    if "\n" not in together and len(together) < _WIDTH:
+        alone = len(conditions) == 1 and together.startswith(f"{host.gpu}.") and " and " not in together
+        yield f"if not {together}:" if alone else f"if not ({together}):"
+    else:
+        lines = [line for k, each in enumerate(conditions) for line in _joined(each, k > 0)]
+        yield from ("if not (", *(f"{_INDENT}{line}" for line in lines), "):")
+    yield f"{_INDENT}return False"
+
+
+def _joined(condition: str, follows: bool) -> list[str]:
+    return (f"and {condition}" if follows else condition).split("\n")
 
 
 def _largest(host: Host) -> int:
@@ -168,78 +200,14 @@ def _largest(host: Host) -> int:
     return largest(host.launched.leaves.leaves, candidates)
 
 
-def _products(host: Host) -> Iterator[str]:
-    products = [text for text in host.parameters.values() if " * " in text]
-    yield from _all([f"abs({text}) <= {_largest(host)}" for text in dict.fromkeys(products)])
-
-
-def _arrays(host: Host) -> Iterator[str]:
-    array, dtype, count = host.own("array"), host.own("dtype"), host.own("dimensions")
-    gpu, numpy = host.library.array(host.own), host.own("np")
-    items = [f'({b.name}, "{element_text(b)}", {len(b.memory.shape)})' for b in host.arrays]
-    yield from wrapped(f"for {array}, {dtype}, {count} in (", items, closing(items) + ":")
-    lines = [
-        f"if type({array}) is not {numpy}.ndarray and not isinstance({array}, {gpu}):",
-        _REFUSED,
-        f"if {array}.dtype != {dtype} or len({array}.shape) != {count} or not {array}.flags.c_contiguous:",
-        _REFUSED,
-        f"if not {array}.size or max({array}.shape) > {_largest(host)}:",
-        _REFUSED,
-    ]
-    yield from (f"{_INDENT}{line}" for line in lines)
-    counted = [b for b in host.arrays if b not in host.wide and len(b.memory.shape) > 1]
-    yield from _all([f"{b.name}.size <= {LARGEST}" for b in counted])
-
-
-def _all(conditions: Sequence[str]) -> Iterator[str]:
-    if len(conditions) == 1:
-        yield f"if not {conditions[0]}:" if " " not in conditions[0] else f"if not ({conditions[0]}):"
-        yield _REFUSED
-    elif conditions:
-        lines = [f"and {each}" if k else each for k, each in enumerate(conditions)]
-        yield "if not ("
-        yield from (f"{_INDENT}{line}" for line in lines)
-        yield "):"
-        yield _REFUSED
-
-
-def _apart(host: Host) -> Iterator[str]:
-    """Check that arrays written to do not overlap others."""
-    names = [b.name for b in host.arrays]
-    array, gpu, spans = host.own("array"), host.library.array(host.own), host.own("spans")
-    place = f"{host.library.place(array)} if isinstance({array}, {gpu}) else {array}.ctypes.data"
-    if host.written:
-        written = listed([b.name for b in host.written])
-        yield f'if not all(getattr({array}.flags, "writeable", True) for {array} in ({written})):'
-        yield _REFUSED
-    if len(names) < 2 or not host.written:
-        return
-    at, start, count, other = (host.own(each) for each in ("at", "start", "count", "other"))
-    yield f"{spans} = ["
-    yield f"{_INDENT}({place}, {array}.nbytes)"
-    yield f"{_INDENT}for {array} in ({listed(names)})"
-    yield "]"
-    yield f"for {at}, ({start}, {count}) in enumerate({spans}[:{len(host.written)}]):"
-    yield f"{_INDENT}for {other} in {spans}[{at} + 1 :]:"
-    yield f"{_INDENT * 2}if {other}[0] < {start} + {count} and {start} < {other}[0] + {other}[1]:"
-    yield f"{_INDENT * 2}{_REFUSED}"
-
-
 def _looked_up(host: Host) -> Iterator[str]:
     """Subscripts that are elements of another array, which is looked through last: that takes longest."""
-    found = [(each, b) for b in host.arrays for each in looked_up(host.launched, b)]
-    if not found:
-        return
-    indices, length, numbers = host.own("indices"), host.own("length"), host.own("numbers")
-    items = [f"({each.indices}, {b.name}.shape[{each.dimension}])" for each, b in found]
-    yield from wrapped(f"for {indices}, {length} in (", items, closing(items) + ":")
-    gpu = host.library.array(host.own)
-    yield f"{_INDENT}{numbers} = {indices}.get() if isinstance({indices}, {gpu}) else {indices}"
-    yield f"{_INDENT}if {numbers}.min() < -{length} or {numbers}.max() >= {length}:"
-    yield f"{_INDENT}{_REFUSED}"
+    for buffer in host.arrays:
+        for each in looked_up(host.launched, buffer):
+            yield f"{host.gpu}.within({each.indices}, {buffer.name}.shape[{each.dimension}])"
 
 
-def _too_little(host: Host, settings: Settings) -> Iterator[str]:
+def _enough(host: Host, settings: Settings) -> Iterator[str]:
     """Arrays are not worth a copy for little work; those that are there already stay there."""
     region, found = host.launched.region, list[str]()
     for loop in loops_at(region.statements) if settings.offload_threshold else ():
@@ -248,34 +216,61 @@ def _too_little(host: Host, settings: Settings) -> Iterator[str]:
             return
         factors = [f"({each})" if " " in each else each for each in work.factors]
         product = " * ".join(factors).replace(" / ", " // ")
-        found.append(f"{product} <= {settings.offload_threshold // work.known}")
+        found.append(f"{product} > {settings.offload_threshold // work.known}")
     if found:
-        array, gpu = host.own("array"), host.library.array(host.own)
-        names = listed([b.name for b in host.arrays])
-        yield f"if not any(isinstance({array}, {gpu}) for {array} in ({names})):"
-        yield f"{_INDENT}if {' and '.join(found)}:"
-        yield f"{_INDENT}{_REFUSED}"
+        held = f"{host.gpu}.holds({', '.join(b.name for b in host.arrays)})"
+        yield f"({' or '.join(dict.fromkeys([held, *found]))})"
 
 
 # --------------------------------------------------------------------------------------------------
-# Text inserted before a function of Python: its kernels, their compilation, and the function that
-# runs them.
+# Text inserted before a function of Python: its kernels, and the function that runs them.
 # --------------------------------------------------------------------------------------------------
 
 
-def helper(host: Host, known: Sequence[str], settings: Settings) -> tuple[list[str], list[str]]:
+MODULE = "polylsp_gpu"
+"""The module beside the user's file that the function uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kernels:
+    """Kernels as lines of a module, the expression `gpu` of the object that runs them, and the lines that do,
+    among others that move data; they need `more` names of the function."""
+
+    lines: Sequence[str]
+    gpu: str
+    run: Sequence[str]
+    more: Sequence[str] = ()
+
+
+def helper(host: Host, known: Sequence[str], settings: Settings, runner: str) -> tuple[list[str], list[str]]:
     """Lines of the helper, and the arguments of its call; `known` conditions on numbers of the file are
-    checked when it runs; raises `Unwritable`."""
-    run = _run(host)
+    checked when it runs; `runner` is the class that runs the kernels; raises `Unwritable`."""
+    made = [f'"{host.launched.region.subject.function.name}"', constant(host)]
+    if host.index:
+        made += [f'"{host.index}"', f"[{', '.join(b.name for b in host.wide)}]"]
+    run = [*_all_placed(host), *_slabs(host)]
+    text = "\n".join(wrapped(f"{runner}(", made, ")"))
+    return host_function(host, known, settings, Kernels(list(_kernels(host)), text, run))
+
+
+def host_function(
+    host: Host, known: Sequence[str], settings: Settings, made: Kernels
+) -> tuple[list[str], list[str]]:
+    """Lines of kernels and of the function that runs them, and the arguments of its call; raises
+    `Unwritable`."""
+    values = [host.own(f"{each.name}_back") for each in host.returned]
+    done = f"{host.gpu}.done"
+    run = [
+        f"with {host.gpu}:",
+        *(f"{_INDENT}{line}" if line else "" for line in made.run),
+        f"return {done} and ({listed(values)})" if values else f"return {done}",
+    ]
     draft = list(checks(host, (), known, settings))
     numbers = scalars(host, [*run, *draft])
-    names = [v.source_name for v in numbers] + [b.name for b in host.arrays]
-    lines = [*_kernels(host), "", "", *_compiled(host), "", "", *_entry(host, names)]
-    body = [*_imports(host), *checks(host, numbers, known, settings), *run]
+    names = [*made.more, *(v.source_name for v in numbers), *(b.name for b in host.arrays)]
+    lines = [*made.lines, "", "", *_entry(host, names)]
+    body = [*f"{host.gpu} = {made.gpu}".split("\n"), *checks(host, numbers, known, settings), *run]
     return [*lines, *(f"{_INDENT}{line}" if line else "" for line in body)], names
-
-
-# --- The kernels -------------------------------------------------------------------------
 
 
 def constant(host: Host) -> str:
@@ -284,7 +279,6 @@ def constant(host: Host) -> str:
 
 
 def _kernels(host: Host) -> Iterator[str]:
-    yield f"# {_where(host)}, as kernels of a GPU."
     yield f'{constant(host)} = """\\'
     yield from device_lines(host.launched)
     yield '"""'
@@ -295,252 +289,64 @@ def _where(host: Host) -> str:
     subject, loops = host.launched.region.subject, loops_at(host.launched.region.statements)
     names = [f"`{each.iterator or each.kind}`" for each in loops]
     listed = ", ".join(dict.fromkeys(names))
-    return f"The {'loop' if len(loops) == 1 else 'loops'} {listed} of `{subject.function.name}`"
-
-
-def _compiled(host: Host) -> Iterator[str]:
-    names = [made.name for _, made in host.launched.kernels]
-    names += [total.kernel for total in host.launched.setting.totals]
-    quoted = [f'"{each}"' for each in names]
-    index = host.index
-    yield f"def _compiled_{host.launched.name}({'index' if index else ''}):"
-    counting = f", which count elements in an {index}" if index else ""
-    yield f'{_INDENT}"""The kernels{counting}: {host.library.compiles}."""'
-    counted = f'f"{index_line(index, "{index}")}\\n" + ' if index else ""
-    module = host.library.module(f"{counted}{constant(host)}")
-    yield from (f"{_INDENT}{line}" if line else "" for line in module)
-    lines = wrapped("return [module.get_function(name) for name in (", quoted, closing(quoted) + "]")
-    yield from (f"{_INDENT}{line}" for line in lines)
-
-
-# --- The function ------------------------------------------------------------------------
+    return f"the {'loop' if len(loops) == 1 else 'loops'} {listed} of `{subject.function.name}`"
 
 
 def _entry(host: Host, names: Sequence[str]) -> Iterator[str]:
-    yield from wrapped(f"def {host.launched.name}(", names, "):")
-    where = _where(host)
-    lines = [
-        f'"""Run {where[0].lower()}{where[1:]} on a GPU, and {_told(host)}.',
-        "",
-        "If not, nothing has changed, and the loops have to run. Arrays of NumPy are copied there and back;",
-        f"those that are there already ({host.library.arrays}) are used as they are.",
-        '"""',
-    ]
-    yield from (f"{_INDENT}{line}" if line else "" for line in lines)
-
-
-def _told(host: Host) -> str:
-    names = ", ".join(f"`{b.name}`" for b in host.returned)
-    return f"give back {names} if that was done" if names else "tell whether that was done"
-
-
-def _imports(host: Host) -> Iterator[str]:
-    numpy = host.own("np")
-    yield "try:"
-    yield f"{_INDENT}import numpy as {numpy}"
-    yield from (f"{_INDENT}{line}" for line in host.library.imports(host.own))
-    yield "except ImportError:"
-    yield f"{_INDENT}return False"
-
-
-def _run(host: Host) -> list[str]:
-    started, back = host.own("started"), host.own("results")
-    gpu, array, rows = host.library.array(host.own), host.own("array"), host.own("rows")
-    first = host.own("first")
-    inner = [*_ready(host), f"{started} = True", *_slabs(host)]
-    written = [b.name for b in host.written]
-    held = f"any(isinstance({array}, {gpu}) for {array} in ({listed(written)}))"
-    stored = [
-        f"for {array}, {first}, {rows} in {back}:",
-        f"{_INDENT}{array}[{first} : {first} + len({rows})] = {rows}",
-    ]
-    error, function = host.own("error"), host.launched.region.subject.function.name
-    warnings = host.own("warnings")
-    kept = [
-        f"{_INDENT}if {started} and {held}:",
-        f"{_INDENT * 2}# What was on the device may have changed: the loops must not run on it.",
-        f"{_INDENT * 2}raise",
-    ]
-    return [
-        f"{started} = False",
-        "try:",
-        *(f"{_INDENT}{line}" if line else "" for line in inner),
-        f"except (ImportError, OSError, RuntimeError, {host.library.errors(host.own)}) as {error}:",
-        *(kept if written else []),
-        f"{_INDENT}import warnings" + (f" as {warnings}" if warnings != "warnings" else ""),
-        "",
-        f"{_INDENT}{warnings}.warn(",
-        f'{_INDENT * 2}f"`{function}` runs its loops on the CPU: {{{error}}}", RuntimeWarning, stacklevel=2',
-        f"{_INDENT})",
-        f"{_INDENT}return False",
-        *(stored if any(b.goes_out for b in host.arrays) else []),
-        f"return {_told_back(host)}",
-    ]
+    yield from wrapped(f"def {host.launched.name}(", names, "):" if host.returned else ") -> bool:")
+    returned = ", ".join(f"`{b.name}`" for b in host.returned)
+    told = f"{returned} if that was done" if returned else "True if that was done"
+    yield f'{_INDENT}"""Run {_where(host)} on a GPU. Returns {told}; False: nothing has changed."""'
 
 
 def _slabs(host: Host) -> Iterator[str]:
     """The kernels with the fetched results: for all iterations, or slab by slab."""
-    slabs, back = host.launched.slabs, host.own("results")
-    yield from [f"{back} = []"] if any(b.goes_out for b in host.arrays) else []
+    slabs = host.launched.slabs
     if slabs is None:
-        yield from (*launches(host), *_synchronized(host), *_numbers_back(host), *_fetched(host, host.arrays))
+        yield from (*launches(host), *_fetched(host, host.arrays), *_numbers_back(host))
         return
     placed = [_placed(host, each) for each in host.moving]
-    body = [*placed, *launches(host), *_synchronized(host), *_fetched(host, host.moving)]
-    yield from slab_loop(host, slabs, body)
-    yield from (*_numbers_back(host), *_fetched(host, host.staying))
-
-
-def _told_back(host: Host) -> str:
-    """Result that the function returns after its work."""
-    values = [f"{host.own(f'{each.name}_back')}[0]" for each in host.returned]
-    return f"({listed(values)})" if values else "True"
-
-
-def _ready(host: Host) -> Iterator[str]:
-    """Compiled kernels, and memory for the arrays."""
-    library, memory = host.library, host.own("memory")
-    names = [host.own(made.name) for _, made in host.launched.kernels]
-    names += [host.own(total.kernel) for total in host.launched.setting.totals]
-    yield from library.begun(host.own)
-    yield from _counted(host) if host.index else ()
-    index = f'"long long" if {host.own("many")} else "int"' if host.index else ""
-    compiled = library.compiled(host.own, f"_compiled_{host.launched.name}", index)
-    yield f"{', '.join(names) if len(names) > 1 else f'({names[0]},)'} = {compiled}"
-    yield f"{memory} = []"
-    yield ""
-    yield from _placing(host)
-    yield ""
-    yield from [*_copying(host), ""] if host.copies else []
-    placed = list(_all_placed(host))
-    yield from [*placed, ""] if placed else []
-    yield from _blocks(host)
-    yield ""
-    if host.launched.slabs is not None:
-        yield from taken_lines(host)
-        yield ""
-
-
-def _counted(host: Host) -> Iterator[str]:
-    """The type in which elements are counted."""
-    many, numpy, sizes = host.own("many"), host.own("np"), [f"{b.name}.size" for b in host.wide]
-    most = sizes[0] if len(sizes) == 1 else f"max({', '.join(sizes)})"
-    yield "# Elements are counted in an `int`, with which a GPU is faster, unless there are too many."
-    yield f"{many} = {most} > {LARGEST}"
-    yield f"{host.own('index')} = {numpy}.int64 if {many} else {numpy}.int32"
+    yield from slab_loop(host, slabs, [*placed, *launches(host), *_fetched(host, host.moving)])
+    yield from _numbers_back(host)
+    yield from _fetched(host, host.staying) if any(b.goes_out for b in host.staying) else ()
 
 
 def _all_placed(host: Host) -> Iterator[str]:
     """Allocations for data that are on the device from the start."""
-    library, numpy = host.library, host.own("np")
     for each in host.numbers:
-        own, number = host.own(f"{each.name}_memory"), host.own(f"{each.name}_number")
-        yield f"{own} = {library.allocated(host.own, str(itemsize(each)))}"
-        yield f"{number} = {numpy}.array([{each.name}], {numpy}.{element_text(each)})"
-        yield library.copied(host.own, "in", own, number)
-        yield f"{host.address(each)} = {numpy}.uintp(int({own}))"
+        yield f'{host.address(each)} = {host.gpu}.number({each.name}, "{element_text(each)}")'
     for each in host.arrays if host.launched.slabs is None else host.staying:
         yield _placed(host, each)
     for each in host.copies:
         # As it was before the loops.
         there = host.own(f"{each.of}_there")
-        yield f"{host.address(each)} = {host.own('copy')}({each.of}, {there}, {each.first}, {each.count})"
+        yield f"{host.address(each)} = {host.gpu}.copy({each.of}, {there}, {each.first}, {each.count})"
     for each in (b for b in host.launched.memories.buffers if not b.hosted and not b.of):
-        yield f"{host.own(f'{each.name}_memory')} = {library.allocated(host.own, str(itemsize(each)))}"
-        yield f"{host.address(each)} = {numpy}.uintp(int({host.own(f'{each.name}_memory')}))"
+        yield f"{host.address(each)} = {host.gpu}.scratch({itemsize(each)})"
     for total in host.launched.setting.totals:
-        size = f"{BLOCKS} * {_size_of(host, total.words)}"
-        own = host.own(f"{total.scratch}_memory")
-        yield f"{own} = {library.allocated(host.own, size)}"
-        yield f"{host.own(total.scratch)} = {numpy}.uintp(int({own}))"
+        size = BLOCKS * _size_of(host, total.words)
+        yield f"{host.own(total.scratch)} = {host.gpu}.scratch({size})"
 
 
 def _placed(host: Host, buffer: Buffer) -> str:
     """An array gets its place on the device."""
-    place = (buffer.name, buffer.first, buffer.count, str(buffer.comes_in))
-    return f"{host.address(buffer)} = {host.own('place')}({', '.join(place)})"
+    place = [buffer.name, buffer.first, buffer.count]
+    place += [] if buffer.comes_in else ["copied=False"]
+    return f"{host.address(buffer)} = {host.gpu}.place({', '.join(place)})"
 
 
-def _placing(host: Host) -> Iterator[str]:
-    array, first, count, copied, rows, memory = (
-        host.own(each) for each in ("array", "first", "count", "copied", "rows", "memory")
-    )
-    library, numpy, gpu = host.library, host.own("np"), host.library.array(host.own)
-    yield f"def {host.own('place')}({array}, {first}, {count}, {copied}):"
-    lines = [
-        '"""Where the first element of an array is, or would be: some of its rows are copied."""',
-        f"if isinstance({array}, {gpu}):",
-        f"{_INDENT}return {numpy}.uintp({library.place(array)})",
-        f"{rows} = {array}[{first} : {first} + {count}]",
-        f"{memory}.append({library.allocated(host.own, _bytes(host))})",
-        f"if {copied}:",
-        f"{_INDENT}{library.copied(host.own, 'in', f'{memory}[-1]', rows)}",
-        f"return {numpy}.uintp(int({memory}[-1]) - {first} * ({array}.nbytes // {array}.shape[0]))",
-    ]
-    yield from (f"{_INDENT}{line}" for line in lines)
-
-
-def _copying(host: Host) -> Iterator[str]:
-    array, there, first, count, row, memory = (
-        host.own(each) for each in ("array", "there", "first", "count", "row", "memory")
-    )
-    library, numpy = host.library, host.own("np")
-    start, size = f"int({there}) + {first} * {row}", f"{count} * {row}"
-    yield f"def {host.own('copy')}({array}, {there}, {first}, {count}):"
-    lines = [
-        '"""Where the first element of a copy is, or would be: of some rows, before the loops."""',
-        f"{row} = {array}.nbytes // {array}.shape[0]",
-        f"{memory}.append({library.allocated(host.own, size)})",
-        library.copied(host.own, "on", f"{memory}[-1]", start, size),
-        f"return {numpy}.uintp(int({memory}[-1]) - {first} * {row})",
-    ]
-    yield from (f"{_INDENT}{line}" for line in lines)
-
-
-def _bytes(host: Host) -> str:
-    """Size in bytes of rows: not 0, where a slab may have none."""
-    rows, slabs = host.own("rows"), host.launched.slabs
-    has_none = slabs is not None and any("min(" in part.buffer.count for part in slabs.parts.values())
-    return f"max(1, {rows}.nbytes)" if has_none else f"{rows}.nbytes"
-
-
-def _blocks(host: Host) -> Iterator[str]:
-    count, each, most = host.own("count"), host.own("each"), host.own("most")
-    yield f"def {host.own('blocks')}({count}, {each}, {most}):"
-    yield f"{_INDENT}return max(1, min({most}, -(-{count} // {each})))"
-
-
-def _synchronized(host: Host) -> Iterator[str]:
-    yield host.library.synchronized(host.own)
+def _fetched(host: Host, buffers: Sequence[Buffer]) -> Iterator[str]:
+    """The wait for the kernels, and the arrays that they changed."""
+    out = [b for b in buffers if b.goes_out]
+    items = [f"({b.name}, {host.address(b)}, {b.first}, {b.count})" for b in out]
+    yield from wrapped(f"{host.gpu}.fetch(", items, ")")
 
 
 def _numbers_back(host: Host) -> Iterator[str]:
     """The numbers that the caller needs then."""
-    numpy = host.own("np")
     for each in host.returned:
         own = host.own(f"{each.name}_back")
-        yield f"{own} = {numpy}.empty(1, {numpy}.{element_text(each)})"
-        yield host.library.copied(host.own, "out", own, host.address(each))
-
-
-def _fetched(host: Host, buffers: Sequence[Buffer]) -> Iterator[str]:
-    """Nothing of the host changes before all results are there."""
-    library, numpy, back = host.library, host.own("np"), host.own("results")
-    gpu, array, rows = library.array(host.own), host.own("array"), host.own("rows")
-    there, first, count = host.own("there"), host.own("first"), host.own("count")
-    out = [b for b in buffers if b.goes_out]
-    if not out:
-        return
-    items = [f"({b.name}, {host.address(b)}, {b.first}, {b.count})" for b in out]
-    yield from wrapped(f"for {array}, {there}, {first}, {count} in (", items, closing(items) + ":")
-    start = f"int({there}) + {first} * ({array}.nbytes // {array}.shape[0])"
-    lines = [
-        f"if not isinstance({array}, {gpu}):",
-        f"{_INDENT}{rows} = {numpy}.empty_like({array}[{first} : {first} + {count}])",
-        f"{_INDENT}{library.copied(host.own, 'out', rows, start)}",
-        f"{_INDENT}{back}.append(({array}, {first}, {rows}))",
-    ]
-    yield from (f"{_INDENT}{line}" for line in lines)
+        yield f'{own} = {host.gpu}.value({host.address(each)}, "{element_text(each)}")'
 
 
 def _size_of(host: Host, words: str) -> int:

@@ -33,7 +33,6 @@ from polylsp.targets.gpu.host_lines import (
 from polylsp.targets.gpu.kernels import Written
 from polylsp.targets.gpu.launched import Launched
 from polylsp.targets.gpu.mapping import Axis, spelled
-from polylsp.targets.gpu.python_libraries import Library
 from polylsp.targets.gpu.python_semantics import is_unlimited
 from polylsp.targets.gpu.slabs import Slabs
 from polylsp.targets.gpu.sum_kernels import BLOCKS
@@ -43,14 +42,13 @@ NAMES = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
 
 @dataclass(frozen=True, eq=False)
 class Host:
-    """Host function that uses a `library`. `parameters` are isl's in Python; `spelled` gives the names of the
-    device in Python; `local` are its local names, which `fresh` separates from the user's."""
+    """Host function. `parameters` are isl's in Python; `spelled` gives the names of the device in Python;
+    `local` are its local names, which `fresh` separates from the user's."""
 
     launched: Launched
     parameters: Mapping[str, str]
     spelled: Mapping[str, str]
     fresh: Fresh
-    library: Library
     local: dict[str, str] = field(default_factory=dict[str, str])
 
     def own(self, wanted: str) -> str:
@@ -68,6 +66,11 @@ class Host:
         """The arrays that the caller has too, those that are written first."""
         own = [each for each in self.launched.memories.buffers if each.hosted and not each.scalar]
         return sorted(own, key=lambda each: not each.written)
+
+    @property
+    def gpu(self) -> str:
+        """The name of the work on the device."""
+        return self.own("gpu")
 
     @property
     def copies(self) -> list[Buffer]:
@@ -114,7 +117,7 @@ class Host:
         return [each for each in self.numbers if each.goes_out]
 
 
-def host_of(found: Launched, known: Sequence[str], library: Library) -> Host:
+def host_of(found: Launched, known: Sequence[str]) -> Host:
     """Host function of some kernels, which checks the `known` conditions; raises `Unwritable`."""
     setting = found.setting
     texts = plain_names(found.region).parameters
@@ -125,7 +128,7 @@ def host_of(found: Launched, known: Sequence[str], library: Library) -> Host:
     names |= {word for each in known for word in NAMES.findall(each)}
     counters = {name for _, made in found.kernels for name in made.counters}
     slabs = found.slabs.called.all if found.slabs is not None else ()
-    return Host(found, parameters, spelled, Fresh({*names, *counters, *slabs}), library)
+    return Host(found, parameters, spelled, Fresh({*names, *counters, *slabs}))
 
 
 def scalars(host: Host, lines: list[str]) -> list[Variable]:
@@ -277,23 +280,28 @@ def _launch(host: Host, kernel: Written, values: list[str]) -> Iterator[str]:
 
 def _launched(host: Host, kernel: Written, counters: dict[str, str]) -> Iterator[str]:
     """The launch of a kernel, and of the one that adds the sums of its blocks to an element."""
-    numpy, grid = host.own("np"), host.own("grid")
+    gpu, grid = host.gpu, host.own("grid")
     yield from _grid(host, kernel, counters)
-    arguments = [f"{numpy}.int32({counters.get(name, name)})" for name in kernel.passed]
+    arguments = [f"{gpu}.int32({counters.get(name, name)})" for name in kernel.passed]
     strides = host.launched.setting.words.strides
     arguments += [
-        f"{host.own('index') if v.name in strides else f'{numpy}.{number_text(v)}'}({v.source_name})"
-        for v in kernel.scalars
+        f"{gpu}.{'index' if v.name in strides else number_text(v)}({v.source_name})" for v in kernel.scalars
     ]
     arguments += [host.address(b) for b in kernel.buffers]
     arguments += [host.own(kernel.total.scratch)] if kernel.total is not None else []
-    block = ", ".join([*map(str, kernel.frame.blocking.threads), "1", "1", "1"][:3])
-    yield from wrapped(*host.library.call(host.own(kernel.name), arguments, f"({block})", grid), ")")
+    block = shaped(list(map(str, kernel.frame.blocking.threads)))
+    yield from wrapped(f"{gpu}.launch(", [f'"{kernel.name}"', grid, block, *arguments], ")")
     if kernel.total is not None and kernel.target is not None:
         count = " * ".join(f"{grid}[{k}]" for k in range(len(kernel.axes)))
-        own = [f"{numpy}.int32({count})", host.own(kernel.total.scratch), _target(host, kernel, counters)]
-        called = host.own(kernel.total.kernel)
-        yield from wrapped(*host.library.call(called, own, f"({BLOCKS}, 1, 1)", "(1, 1)"), ")")
+        own = [f"{gpu}.int32({count})", host.own(kernel.total.scratch), _target(host, kernel, counters)]
+        called = [f'"{kernel.total.kernel}"', "(1,)", f"({BLOCKS},)"]
+        yield from wrapped(f"{gpu}.launch(", [*called, *own], ")")
+
+
+def shaped(numbers: Sequence[str]) -> str:
+    """A tuple of the sizes that are not one at its end."""
+    last = max((k for k, each in enumerate(numbers) if each != "1"), default=0)
+    return f"({listed(numbers[: last + 1] or ['1'])})"
 
 
 def _grid(host: Host, kernel: Written, counters: dict[str, str]) -> Iterator[str]:
@@ -307,10 +315,11 @@ def _grid(host: Host, kernel: Written, counters: dict[str, str]) -> Iterator[str
     def count(axis: Axis) -> str:
         low, high = axis.ends
         extent = build.expr_from_pw_aff(high.sub(low).add_constant_val(isl.Val(1)))
-        return f"{host.own('blocks')}({text_of(extent, atoms)}, {axis.tile}, {most})"
+        limit = "" if most == MOST_BLOCKS else f", {most}"
+        return f"{host.gpu}.blocks({text_of(extent, atoms)}, {axis.tile}{limit})"
 
-    counts = by_letter(kernel.axes, count)
-    yield f"{host.own('grid')} = ({', '.join([*counts, '1', '1'][: max(2, len(counts))])})"
+    counts = by_letter(kernel.axes, count) or ["1"]
+    yield f"{host.own('grid')} = ({listed(counts)})"
 
 
 def _target(host: Host, kernel: Written, counters: dict[str, str]) -> str:
@@ -321,7 +330,7 @@ def _target(host: Host, kernel: Written, counters: dict[str, str]) -> str:
     if target.number in ("", "0"):
         return start
     text = _number(host, target, counters)
-    return f"{start} + {host.own('np')}.uintp({itemsize(target.buffer)} * ({text}))"
+    return f"{host.gpu}.offset({start}, {itemsize(target.buffer)} * ({text}))"
 
 
 def _number(host: Host, target: Target, counters: dict[str, str]) -> str:
@@ -353,30 +362,11 @@ def _grouped(text: str) -> str:
 
 def slab_loop(host: Host, slabs: Slabs, body: Sequence[str]) -> Iterator[str]:
     """Loop that runs a `body` for each slab."""
-    called, memory = slabs.called, host.own("memory")
+    called = slabs.called
     names = dict.fromkeys(host.launched.region.subject.known(each).iterator for each in slabs.loops)
     parts = [slabs.parts[b.variable.name].room for b in host.moving]
+    needed = " + ".join(f"{host.gpu}.taken({b.name}, {b.count})" for b in parts)
     yield f"# All iterations of {', '.join(f'`{name}`' for name in names)} at once, if there is room."
-    if slabs.has_once:
-        # What runs once needs a slab.
-        yield f"if {slabs.behind} <= {slabs.low}:"
-        yield f"{_INDENT}return False"
-    yield f"{called.size} = max(1, {slabs.count})"
-    yield f"{called.room} = {host.library.room(host.own)} * 15 // 16"
-    needed = " + ".join(f"{host.own('taken')}({b.name}, {b.count})" for b in parts)
-    yield f"while {called.size} > 1 and {needed} > {called.room}:"
-    yield f"{_INDENT}{called.size} = ({called.size} + 1) // 2"
-    kept = host.own("kept")
-    yield f"{kept} = len({memory})"
-    yield f"for {called.first} in range({slabs.low}, {slabs.behind}, {called.size}):"
-    yield f"{_INDENT}{called.end} = min({called.first} + {called.size}, {slabs.behind})"
-    yield f"{_INDENT}del {memory}[{kept}:]"
+    ends = [slabs.low, slabs.behind, slabs.count, f"lambda {called.size}: {needed}"]
+    yield from wrapped(f"for {called.first}, {called.end} in {host.gpu}.slabs(", ends, "):")
     yield from (f"{_INDENT}{line}" if line else "" for line in body)
-
-
-def taken_lines(host: Host) -> Iterator[str]:
-    """The function that tells how much memory rows take."""
-    array, count = host.own("array"), host.own("count")
-    yield f"def {host.own('taken')}({array}, {count}):"
-    rows = f"{count} * ({array}.nbytes // {array}.shape[0])"
-    yield f"{_INDENT}return 0 if isinstance({array}, {host.library.array(host.own)}) else {rows}"

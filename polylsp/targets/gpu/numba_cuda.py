@@ -1,0 +1,273 @@
+"""Kernels of Numba-CUDA: loops of Python as they are written, whose parallel iterations threads share.
+
+Each thread of a grid starts at its own iteration and goes on by the number of threads, so that any grid is
+right. A parallel loop that is all that stands in one gives the grid a second dimension, which comes first:
+neighbouring threads then use neighbouring elements. Sequential loops around kernels run on the host.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from polylsp.core.settings import Settings
+from polylsp.frontends.python.nodes import nodes_in
+from polylsp.frontends.python.syntax import constant
+from polylsp.ir.program import Floating, Integer
+from polylsp.ir.verdict import Assumption, Parallel
+from polylsp.model.facts import LoopFacts
+from polylsp.targets.gpu.cuda_expressions import Unwritable
+from polylsp.targets.gpu.cuda_statements import wrapped
+from polylsp.targets.gpu.pycuda_helper import Kernels, host_function
+from polylsp.targets.gpu.pycuda_host import Host
+from polylsp.targets.numba.numba_subset import why_not
+from polylsp.targets.numba.python_imports import spelled
+from polylsp.targets.numba.python_loops import Source, dedented, lines_of, moved, range_arguments
+
+_INDENT = "    "
+_THREADS = {1: (256,), 2: (32, 8)}
+"""Threads of a block, by its dimensions."""
+_CHECKED = ("no-overlap", "in-bounds")
+"""Assumptions that the host function checks."""
+_BUILTINS = ("range", "len", "abs", "min", "max", "float", "int", "bool")
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Lines of kernels and of the function that runs them, the arguments of its call, and the `assumptions`
+    that it does not check."""
+
+    lines: list[str]
+    arguments: list[str]
+    assumptions: tuple[Assumption, ...]
+
+
+def kernels_of(
+    source: Source,
+    nodes: Sequence[ast.stmt],
+    host: Host,
+    known: Sequence[str],
+    settings: Settings,
+    runner: str,
+) -> Made:
+    """Kernels of the loops `nodes`, and the function that runs them by the class `runner`, which checks the
+    `known` conditions; raises `Unwritable`."""
+    if host.numbers:
+        raise Unwritable(
+            f"`{host.numbers[0].name}` gets a value that the function needs then: PyCUDA and CuPy do that."
+        )
+    cuda = spelled(source, "numba", "cuda") or "cuda"
+    facts = {id(source.loop(each)): each for each in source.subject.facts.loops}
+    writing = _Writing(source, host, cuda, facts)
+    launches = [line for node in nodes for line in writing.lines(node)]
+    places = [f"{host.address(b)} = {host.gpu}.place({b.name})" for b in host.arrays]
+    out = [f"({b.name}, {host.address(b)})" for b in host.arrays if b.goes_out]
+    run = [*places, *launches, *wrapped(f"{host.gpu}.fetch(", out, ")")]
+    lines = [line for kernel in writing.kernels for line in (*kernel, "", "")]
+    made = Kernels(lines[:-2], f'{runner}("{source.subject.function.name}")', run)
+    _, arguments = host_function(host, known, settings, made)
+    # Numbers that the model has as others: `n` of `n = a.shape[0]`.
+    more = sorted({*writing.passed} - {*arguments, *writing.counters})
+    unbound = next((name for name in more if not _is_number(source, name, nodes[0])), "")
+    if unbound:
+        raise Unwritable(f"The kernel needs `{unbound}`, which is no number that is known before the loops.")
+    text, arguments = host_function(host, known, settings, replace(made, more=more))
+    return Made(text, arguments, tuple(dict.fromkeys(writing.assumptions)))
+
+
+def _is_number(source: Source, name: str, before: ast.stmt) -> bool:
+    """True if a name stands for a number that the function certainly has before a statement."""
+    first = source.span(before).start
+    above = [s for s in source.definition.body if isinstance(s, ast.Assign) and source.span(s).end < first]
+    bound = {n.arg for n in nodes_in(source.definition.args) if isinstance(n, ast.arg)}
+    bound |= {name for each in above for name in _targets(each)}
+    own = source.kinds.own.get(name)
+    sizes = [each for each in above if name in _targets(each)]
+    is_size = bool(sizes) and all(_is_size(each) for each in sizes)
+    return name in bound and (is_size or isinstance(own, (Integer, Floating)))
+
+
+def _targets(statement: ast.Assign) -> set[str]:
+    return {n.id for each in statement.targets for n in ast.walk(each) if isinstance(n, ast.Name)}
+
+
+def _is_size(statement: ast.Assign) -> bool:
+    """True if a statement sets names to lengths of an array."""
+    match statement.targets, statement.value:
+        case [ast.Tuple()], ast.Attribute(attr="shape"):
+            return True
+        case [ast.Name()], ast.Subscript(value=ast.Attribute(attr="shape")):
+            return True
+        case _:
+            return False
+
+
+class _Writing:
+    """Kernels of some loops of a function, and the lines that launch them."""
+
+    def __init__(self, source: Source, host: Host, cuda: str, facts: Mapping[int, LoopFacts]) -> None:
+        self._source, self._host, self._cuda, self._facts = source, host, cuda, facts
+        self.kernels: list[list[str]] = []
+        self.passed: list[str] = []
+        self.counters: list[str] = []
+        self.assumptions: list[Assumption] = []
+
+    def lines(self, node: ast.stmt) -> Iterator[str]:
+        """Lines of the host for a statement: the launch of a loop, or a loop around launches."""
+        loop = self._facts.get(id(node))
+        if loop is None or not isinstance(node, ast.For) or not isinstance(node.target, ast.Name):
+            line = self._source.line(node)
+            raise Unwritable(f"What stands in line {line} is no loop over a `range`, which a kernel needs.")
+        why = self._why_in_order(loop)
+        if not why:
+            yield from self._launched(node, loop)
+            return
+        if not all(isinstance(each, ast.For) for each in node.body) or node.orelse:
+            raise Unwritable(why)
+        self.counters.append(node.target.id)
+        self.passed += sorted(_read(node.iter) & self._source.local)
+        yield f"for {node.target.id} in {ast.unparse(node.iter)}:"
+        for each in node.body:
+            yield from (f"{_INDENT}{line}" for line in self.lines(each))
+
+    def _why_in_order(self, loop: LoopFacts) -> str:
+        """Reason why threads cannot share the iterations of a loop; empty if they can."""
+        verdict, name = loop.verdict, f"`{loop.iterator}`"
+        if not isinstance(verdict, Parallel):
+            return f"The loop {name} is not parallel as it stands: PyCUDA and CuPy may find another order."
+        if verdict.reductions:
+            return f"The loop {name} adds up `{verdict.reductions[0].variable}`: PyCUDA and CuPy do that."
+        kept = (*verdict.lastprivate, *(each.variable for each in verdict.inductions))
+        if kept:
+            return f"The value of `{kept[0]}` after the loop {name} is needed: PyCUDA and CuPy do that."
+        arrays = [each for each in verdict.private if each in {b.name for b in self._host.arrays}]
+        if arrays:
+            return f"Each iteration of {name} needs its own `{arrays[0]}`: PyCUDA and CuPy do that."
+        return ""
+
+    def _launched(self, node: ast.For, loop: LoopFacts) -> Iterator[str]:
+        """The launch of a kernel, which is written along."""
+        host = self._host
+        name = host.fresh.name(f"{host.launched.name}_kernel{len(self.kernels)}")
+        axes = [node, *self._second(node)][::-1]
+        firsts, steps = ([host.fresh.name(f"{word}_{_target(each)}") for each in axes] for word in _WORDS)
+        ranges = [_ends(each) for each in axes]
+        threads = _THREADS[len(axes)]
+        parameters = self._parameters(node)
+        self.passed += parameters
+        text = self._text(node, dict(zip(map(id, axes), zip(firsts, steps, strict=True), strict=True)))
+        dimensions = len(axes)
+        self.kernels.append(
+            [
+                f"@{self._cuda}.jit",
+                *wrapped(f"def {name}(", parameters, "):"),
+                f"{_INDENT}{', '.join(firsts)} = {self._cuda}.grid({dimensions})",
+                f"{_INDENT}{', '.join(steps)} = {self._cuda}.gridsize({dimensions})",
+                *text,
+            ]
+        )
+        for each in (loop, *(self._facts[id(one)] for one in axes)):
+            assert isinstance(each.verdict, Parallel)
+            self.assumptions += [a for a in each.verdict.assumptions if not self._is_checked(a)]
+        counts = [
+            f"{host.gpu}.blocks({_count(*ends)}, {each})" for ends, each in zip(ranges, threads, strict=True)
+        ]
+        grid = host.own("grid")
+        yield f"{grid} = ({', '.join(counts)}{',' if len(counts) == 1 else ''})"
+        there = {b.name: host.address(b) for b in host.arrays}
+        given = [there.get(each, each) for each in parameters]
+        block = f"({', '.join(map(str, threads))}{',' if len(threads) == 1 else ''})"
+        yield from wrapped(f"{host.gpu}.launch(", [name, grid, block, *given], ")")
+
+    def _is_checked(self, assumption: Assumption) -> bool:
+        """True if the host function makes sure that an assumption holds."""
+        of_type = f"`{assumption.subjects[0]}` is an array of " if assumption.subjects else "-"
+        return assumption.kind in _CHECKED or assumption.sentence.startswith(of_type)
+
+    def _second(self, node: ast.For) -> list[ast.For]:
+        """The parallel loop that is all that stands in another one, which does not set its ends."""
+        inner = node.body[0] if len(node.body) == 1 else None
+        facts = self._facts.get(id(inner))
+        if not isinstance(inner, ast.For) or facts is None or self._why_in_order(facts):
+            return []
+        if not isinstance(inner.target, ast.Name) or range_arguments(inner.iter) is None:
+            return []
+        return [inner] if _read(inner.iter).isdisjoint(_stored(node)) else []
+
+    def _parameters(self, node: ast.For) -> list[str]:
+        """The names of the function that a loop uses and does not set itself, in order of their names."""
+        for each in nodes_in(node):
+            reason = why_not(self._source, each) or self._unsupported(each)
+            if reason:
+                raise Unwritable(reason)
+        return sorted((_read(node) & self._source.local) - _stored(node))
+
+    def _unsupported(self, node: ast.AST) -> str:
+        """Reason why Numba-CUDA may not compile a node that Numba compiles for processors."""
+        if isinstance(node, ast.Call):
+            path = self._source.path(node.func)
+            if path not in _BUILTINS and path.partition(".")[0] not in ("math", "numpy"):
+                return f"`{ast.unparse(node)}` in line {self._source.line(node)} may not run on a device."
+        return ""
+
+    def _text(self, node: ast.For, shared: Mapping[int, tuple[str, str]]) -> Iterator[str]:
+        """The lines of a loop, where threads share the iterations of some loops in it."""
+        source, text = self._source, self._source.subject.text
+        lines = lines_of(source, [node])
+        if lines is None:
+            raise Unwritable(f"Put the loop in line {source.line(node)} on lines of its own first.")
+        made, at = "", lines.start
+        loops = [each for each in nodes_in(node) if isinstance(each, ast.For) and id(each) in shared]
+        for each in sorted(loops, key=lambda one: source.span(one).start):
+            span = source.span(each.iter)
+            assert isinstance(each.iter, ast.Call)
+            made += text[at : span.start] + _shared(each, ast.unparse(each.iter.func), *shared[id(each)])
+            at = span.end
+        return dedented(made + text[at : lines.end], _INDENT)
+
+
+_WORDS = ("first", "step")
+
+
+def _target(node: ast.For) -> str:
+    assert isinstance(node.target, ast.Name)
+    return node.target.id
+
+
+def _read(node: ast.AST) -> set[str]:
+    """The names that are read in a node."""
+    return {n.id for n in nodes_in(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+
+
+def _stored(node: ast.For) -> frozenset[str]:
+    """The names that a loop sets, its counter among them."""
+    stored = (n for n in nodes_in(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
+    return frozenset(n.id for n in stored)
+
+
+def _ends(node: ast.For) -> tuple[ast.expr, ast.expr]:
+    """The first value of a range, and the one that is not reached; raises `Unwritable`."""
+    found = range_arguments(node.iter)
+    if found is None or found[2] != 1:
+        raise Unwritable(f"The loop `{_target(node)}` does not count up by one from a number to another.")
+    return found[0], found[1]
+
+
+def _shared(node: ast.For, name: str, first: str, step: str) -> str:
+    """The range of one thread among those that share a loop."""
+    low, high = _ends(node)
+    start = _sum(low, first)
+    return f"{name}({start}, {ast.unparse(high)}, {step})"
+
+
+def _sum(low: ast.expr, name: str) -> str:
+    if isinstance(low, ast.Constant) and low.value == 0:
+        return name
+    return ast.unparse(ast.BinOp(low, ast.Add(), ast.Name(name, ast.Load())))
+
+
+def _count(low: ast.expr, high: ast.expr) -> str:
+    """The number of iterations between two values."""
+    first = constant(low)
+    return moved(high, -first) if first is not None else ast.unparse(ast.BinOp(high, ast.Sub(), low))
