@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from polylsp.engine.queries import analyse, edit
-from polylsp.model.action import Ask, Declined, Edited
+from polylsp.model.action import Ask, Declined
 from tests.codegen.editing import assert_same
 from tests.codegen.python_nests import nest
 
@@ -40,7 +40,7 @@ for path in sys.argv[1:]:
 
 
 def simulated(folder: Path, *programs: tuple[str, str]) -> list[tuple[str, int]]:
-    """What programs print, by name, and how many kernels they launch."""
+    """Output of programs, by name, with the number of kernels that each launches."""
     ran = subprocess.run(
         [sys.executable, "-c", _RUN, *map(str, written(folder, programs))],
         capture_output=True,
@@ -113,7 +113,8 @@ CALLS = """
 from numba import cuda
 
 u = np.arange(63.0).reshape(7, 9) % 5
-for call in ("u, v, 0.25", "u, v, 2", "u[::2], v, 0.25", "u.astype('f4'), v, 0.25", "v, v, 0.5", "u[:2], v, 1.0"):
+calls = "u, v, 0.25", "u, v, 2", "u[::2], v, 0.25", "u.astype('f4'), v, 0.25", "v, v, 0.5", "u[:2], v, 1.0"
+for call in calls:
     v = np.zeros((7, 9))
     eval(f"blur({call})")
     print(call, v.tolist())
@@ -147,7 +148,7 @@ def steps(n: int, a: NDArray[np.float64], b: NDArray[np.float64], s: NDArray[np.
             a[i] = b[i]
     for i in range(n):
         if s[i] > 2:
-            b[s[i]] = a[i] / 3.0
+            b[i] = a[s[i]] / 3.0
 
 
 a, b, s = np.arange(300.0) % 7, np.zeros(300), np.arange(300)[::-1].copy()
@@ -164,13 +165,18 @@ def test_a_loop_in_order_runs_on_the_host_around_the_launches(tmp_path: Path) ->
 
 
 REFUSED = {
-    "a sum": ("t = 0.0\n    for i in range(n): t += x[i]\n    return t", "adds up `t`"),
-    "a value that is needed afterwards": ("for i in range(n): t = x[i]; y[i] = t\n    return t", "`t`"),
+    "a sum": ("t = 0.0\n    for i in range(n): t += x[i]\n    return t", "set `t`, which the function needs"),
+    "a value that is needed afterwards": (
+        "for i in range(n): t = x[i]; y[i] = t\n    return t",
+        "can run at once",
+    ),
     "iterations in order": ("for i in range(1, n): x[i] = x[i - 1] + y[i]", "No iterations"),
     "a copy of what is read before it changes": (
         "for i in range(n - 1): x[i] = x[i + 1] * 0.5",
         "not parallel as it stands",
     ),
+    "elements that data choose": ("for i in range(n): x[int(y[i])] = 1.0", "may set an element of `x` twice"),
+    "updates of elements that data choose": ("for i in range(n): x[k[i]] += y[i]", "adds up `x`"),
     "a step": ("for i in range(0, n, 2): x[i] = y[i]", "does not count up by one"),
     "a function of its own": ("for i in range(n): x[i] = own(y[i])", "`own`"),
 }
@@ -182,7 +188,7 @@ def own(x: float) -> float:
     return x * x
 
 
-def f(n: int, x: NDArray[np.float64], y: NDArray[np.float64]):
+def f(n: int, x: NDArray[np.float64], y: NDArray[np.float64], k: NDArray[np.int64]):
 """
 
 
@@ -194,19 +200,8 @@ def test_is_left_alone(body: str, reason: str) -> None:
     assert isinstance(answer, Declined) and reason in answer.reason, answer
 
 
-def test_what_the_kernels_rest_on_is_stated() -> None:
-    text = f"{HEAD}    for i in range(n): x[int(y[i])] = 1.0\n"
-    scattered = text.replace("int(y[i])", "k[i]").replace("n: int", "n: int, k: NDArray[np.int64]")
-    placed = next(
-        each for each in analyse("a.py", scattered, SETTINGS).functions if each.answer.facts.name == "f"
-    )
-    answer = edit("a.py", scattered, SETTINGS, Ask("numba-cuda", "f", placed.start, 1))
-    assert isinstance(answer, Edited), answer
-    assert any(each.kind == "distinct-values" for each in answer.assumptions)
-
-
 def test_a_kernel_that_does_not_compile_leaves_the_loops_to_run(tmp_path: Path) -> None:
-    made = edited(STENCIL, "smooth", ("adds up `total`",))
+    made = edited(STENCIL, "smooth", ("set `total`",))
     main = """
 import numba.core.errors, warnings
 
@@ -249,7 +244,7 @@ def drawn(numbers: Sequence[int], folder: Path) -> tuple[int, list[str]]:
 def test_nests_drawn_at_random_keep_their_meaning(tmp_path: Path) -> None:
     count, wrong = drawn(DRAWN, tmp_path)
     assert not wrong, wrong[0]
-    assert count > 2
+    assert count > 1
 
 
 def main() -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import random
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,11 +12,11 @@ import pytest
 
 from polylsp.core.settings import Settings
 from polylsp.engine.queries import analyse, edit
-from polylsp.model.action import Answer, Ask, Declined, Edited, applied
+from polylsp.model.action import KERNEL_TARGETS_OF, Answer, Ask, Declined, Edited, KernelTarget, applied
 from tests.codegen.python_nests import nest
 
 from .device import Device
-from .playing import Played, Ran, many, on_gpu, written
+from .playing import SHARED, Played, Ran, many, on_gpu, written
 from .python_nests import trial
 from .python_samples import FOLDER, compared, tried
 
@@ -654,6 +655,69 @@ def test_nothing_is_added_to_an_element_that_an_array_does_not_have(played: Play
     assert "            if 0 <= c < (m - 1 if m > 1 else 0):\n                grid = " in done.text
     before, ran = played.run(*written(tmp_path, [("plain", SELDOM + FEWER), ("seldom", done.text + FEWER)]))
     assert ran.printed == before.printed and ran.calls > 0
+
+
+TWICE = """import numpy as np
+from numpy.typing import NDArray
+
+
+def doubled(n: int, a: NDArray[np.float64], b: NDArray[np.float64]) -> None:
+    for i in range(n):
+        b[i] = a[i] * 2.0
+
+
+def tripled(n: int, a: NDArray[np.float64], b: NDArray[np.float64]) -> None:
+    for i in range(n):
+        for j in range(n):
+            b[i] += a[j] * 3.0
+"""
+
+
+@pytest.mark.parametrize("target", KERNEL_TARGETS_OF["python"])
+def test_kernels_share_a_module_beside_the_file(target: KernelTarget, tmp_path: Path) -> None:
+    runner = {"pycuda": "PyCuda", "cupy": "CuPy", "numba-cuda": "NumbaCuda"}[target]
+    first = on_gpu(str(tmp_path / "twice.py"), TWICE, SETTINGS, "doubled", target=target)
+    done = on_gpu(str(tmp_path / "twice.py"), first.text, SETTINGS, "tripled", target=target)
+    assert not done.declined
+    assert done.text.count("import") == TWICE.count("import") + (2 if target == "numba-cuda" else 1)
+    assert f"\nfrom polylsp_gpu import {runner}\n" in done.text
+    # Names of the first kernel are free again.
+    assert not re.search(r"\b(tx|i0|gpu|grid|n)2\b", done.text)
+
+
+def test_a_file_of_a_package_finds_the_module_however_it_is_run(tmp_path: Path) -> None:
+    (tmp_path / "__init__.py").touch()
+    done = on_gpu(str(tmp_path / "twice.py"), TWICE, SETTINGS, "doubled")
+    both = (
+        "try:\n    from .polylsp_gpu import PyCuda\nexcept ImportError:\n    from polylsp_gpu import PyCuda\n"
+    )
+    assert f"NDArray\n{both}\n\nDOUBLED_CUDA_KERNELS" in done.text
+    again = on_gpu(str(tmp_path / "twice.py"), done.text, SETTINGS, "tripled")
+    assert not again.declined and again.text.count("import PyCuda") == 2
+
+
+def test_a_name_of_the_file_is_not_taken() -> None:
+    text = TWICE.replace("import NDArray\n", "import NDArray\n\nPyCuda = 3\n")
+    done = on_gpu("twice.py", text, SETTINGS, "doubled")
+    assert done.declined == ("`PyCuda` is something else in this file: give it another name first.",)
+
+
+@pytest.mark.parametrize(("there", "makes"), [(None, True), ("", False), ("ours", False), ("theirs", None)])
+def test_the_module_is_made_once(there: str | None, makes: bool | None, tmp_path: Path) -> None:
+    own = (SHARED / "polylsp_gpu.py").read_text("utf-8")
+    if there is not None:
+        (tmp_path / "polylsp_gpu.py").write_text(own if there == "ours" else there, "utf-8")
+    path = str(tmp_path / "twice.py")
+    start = next(
+        f.start for f in analyse(path, TWICE, SETTINGS).functions if f.answer.facts.name == "doubled"
+    )
+    answer = edit(path, TWICE, SETTINGS, Ask("pycuda", "doubled", start, 1))
+    if makes is None:
+        assert isinstance(answer, Declined) and "`polylsp_gpu.py` is there already" in answer.reason
+        assert [(each.text, each.wanted) for each in answer.kept] == [("theirs", own)]
+    else:
+        assert isinstance(answer, Edited)
+        assert [each.text for each in answer.created] == ([own] if makes else [])
 
 
 # --- What has no kernels -----------------------------------------------------------------

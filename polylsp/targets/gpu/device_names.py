@@ -67,8 +67,13 @@ class Fresh:
 
 
 def fresh_of(region: Region) -> Fresh:
-    """Names that neither the user's file nor CUDA uses."""
-    return Fresh({*re.findall(r"\w+", region.subject.text), *RESERVED})
+    """Names that neither the user's file nor CUDA uses; in Python, other functions may use them."""
+    subject = region.subject
+    words = re.findall(r"\w+", subject.text)
+    if subject.language == PYTHON.name:
+        own = subject.text[subject.start : subject.start + subject.ends[-1]]
+        words = [*re.findall(r"\w+", own), *(each for each in words if "_cuda" in each.lower())]
+    return Fresh({*words, *RESERVED})
 
 
 def plain_names(region: Region) -> Names:

@@ -30,6 +30,7 @@ _THREADS = {1: (256,), 2: (32, 8)}
 """Threads of a block, by its dimensions."""
 _CHECKED = ("no-overlap", "in-bounds")
 """Assumptions that the host function checks."""
+_OTHERS = "PyCUDA and CuPy"
 _BUILTINS = ("range", "len", "abs", "min", "max", "float", "int", "bool")
 
 
@@ -55,7 +56,7 @@ def kernels_of(
     `known` conditions; raises `Unwritable`."""
     if host.numbers:
         raise Unwritable(
-            f"`{host.numbers[0].name}` gets a value that the function needs then: PyCUDA and CuPy do that."
+            f"The loops set `{host.numbers[0].name}`, which the function needs then: {_OTHERS} can do that."
         )
     cuda = spelled(source, "numba", "cuda") or "cuda"
     facts = {id(source.loop(each)): each for each in source.subject.facts.loops}
@@ -135,15 +136,15 @@ class _Writing:
         """Reason why threads cannot share the iterations of a loop; empty if they can."""
         verdict, name = loop.verdict, f"`{loop.iterator}`"
         if not isinstance(verdict, Parallel):
-            return f"The loop {name} is not parallel as it stands: PyCUDA and CuPy may find another order."
+            return f"The loop {name} is not parallel as it stands: {_OTHERS} may find another order."
         if verdict.reductions:
-            return f"The loop {name} adds up `{verdict.reductions[0].variable}`: PyCUDA and CuPy do that."
+            return f"The loop {name} adds up `{verdict.reductions[0].variable}`: {_OTHERS} can do that."
         kept = (*verdict.lastprivate, *(each.variable for each in verdict.inductions))
         if kept:
-            return f"The value of `{kept[0]}` after the loop {name} is needed: PyCUDA and CuPy do that."
+            return f"The value of `{kept[0]}` after the loop {name} is needed: {_OTHERS} can do that."
         arrays = [each for each in verdict.private if each in {b.name for b in self._host.arrays}]
         if arrays:
-            return f"Each iteration of {name} needs its own `{arrays[0]}`: PyCUDA and CuPy do that."
+            return f"Each iteration of {name} needs its own `{arrays[0]}`: {_OTHERS} can do that."
         return ""
 
     def _launched(self, node: ast.For, loop: LoopFacts) -> Iterator[str]:
