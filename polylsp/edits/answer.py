@@ -74,6 +74,10 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
         subject, again = subject.strict, _strictly(again)
     if ask.ordinal == 0 and ask.action in (*WHOLE_FUNCTION, *KERNEL_TARGETS):
         return _of_function(subject, ask, settings, again)
+    if ask.action == "fuse-arrays":
+        from polylsp.targets.numba import array_fusion
+
+        return array_fusion.edit(subject, ask.ordinal)
     if all(each.ordinal != ask.ordinal for each in subject.facts.loops):
         return Declined(f"`{ask.function}` has no such loop any more.")
     roots = parallel_roots(subject.facts, ask.ordinal) if ask.action in TARGETS else ()

@@ -137,11 +137,23 @@ def _outlined(state: State, text: str) -> Outline:
 
 
 def _with_module(items: Outline) -> list[Item]:
-    """The functions of a file in source order, and its other code where there is a loop in it."""
+    """The functions of a file in source order, and its other code where there is a loop in it, or a statement
+    that may compute with arrays."""
     chosen = list(items.functions)
-    if any(True for _ in loop_lines(items.module)):
+    if _computes_with_arrays(items.module) or any(True for _ in loop_lines(items.module)):
         chosen.append(items.module)
     return sorted(chosen, key=lambda item: item.start)
+
+
+def _computes_with_arrays(item: Item) -> bool:
+    """True if some statement may make several temporary arrays of NumPy."""
+    if "numpy" not in item.texts:
+        return False
+    lines = (item.texts[line.first : line.last] for line in item.lines)
+    return any("=" in words and sum(word in _ARITHMETIC for word in words) > 2 for words in lines)
+
+
+_ARITHMETIC = frozenset(("+", "-", "*", "/", "**"))
 
 
 @query()

@@ -17,6 +17,7 @@ from polylsp.core.settings import Settings
 from polylsp.core.text import Source, Span
 from polylsp.ide import wording
 from polylsp.ide.diagnostics import (
+    ARRAY_CODES,
     SEVERITIES,
     Diagnostic,
     diagnostics,
@@ -28,6 +29,7 @@ from polylsp.ide.diagnostics import (
 from polylsp.ide.directive_faults import atomic_update, directive_name, directive_sentence, mended, removed
 from polylsp.ide.excerpt import access_excerpt
 from polylsp.ide.lookup import (
+    arrays_on_line,
     function_on_line,
     function_span,
     loop_at_header,
@@ -315,6 +317,18 @@ def _roots(facts: FunctionFacts) -> Iterator[LoopFacts]:
     for loop in facts.loops:
         if loop.depth == 1:
             yield from parallel_roots(facts, loop.ordinal)
+
+
+def array_offers(source: Source, report: FileReport, span: Span) -> Iterator[Offer]:
+    """The fusion of array statements with temporary arrays, for a cursor among them."""
+    found = arrays_on_line(source, report, source.line_of(span.start))
+    if found is None:
+        return
+    placed, run = found
+    what = "this array statement" if run.count == 1 else f"these {run.count} array statements"
+    title = f"Fuse the operations of {what} with Numba"
+    ask = Ask("fuse-arrays", placed.answer.facts.name, placed.start, run.ordinal)
+    yield Offer(ask, title, "quickfix", codes=ARRAY_CODES, conditional=True)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Findings of a file: one for each loop, and one for each construct that is not modelled."""
+"""Findings of a file: one for each loop, for array statements, and for constructs that are not modelled."""
 
 from __future__ import annotations
 
@@ -38,7 +38,14 @@ from polylsp.ir.directive import (
 from polylsp.ir.program import Rejection
 from polylsp.ir.verdict import AccessPoint, Dependence, Parallel, Sequential, Unknown
 from polylsp.model.action import Replacement
-from polylsp.model.facts import FileProblem, FileReport, FunctionFacts, LoopFacts, PlacedFunction
+from polylsp.model.facts import (
+    ArrayStatements,
+    FileProblem,
+    FileReport,
+    FunctionFacts,
+    LoopFacts,
+    PlacedFunction,
+)
 
 Severity = Literal["error", "warning", "information", "hint"]
 
@@ -57,6 +64,9 @@ LoopCode = Literal[
 ]
 
 PragmaCode = Literal["wrong-pragma", "incomplete-pragma"]
+
+ARRAY_CODES = ("array-temporaries",)
+"""Findings about array statements."""
 
 MEASUREMENT_CODES = ("stale-measurement",)
 """Findings about measurements, which `ide/measuring.py` makes."""
@@ -78,6 +88,7 @@ SEVERITIES: dict[str, Severity] = {
     "not-analyzable": "hint",
     "wrong-pragma": "error",
     "incomplete-pragma": "warning",
+    "array-temporaries": "hint",
     "stale-measurement": "information",
     "syntax-error": "warning",
     "missing-header": "warning",
@@ -152,6 +163,7 @@ def function_diagnostics(
     done = {ordinal for each in facts.directives if each.parallel for ordinal in each.loops}
     loops = [_loop(source, placed, loop) for loop in _reported(source, placed, settings)]
     found.extend(each for each in loops if each.ordinal not in done or each.code not in _SUGGESTIONS)
+    found.extend(_arrays(placed, each) for each in facts.arrays if settings.findings != "off")
     found.extend(
         _pragma(source, placed, directive, finding)
         for directive in facts.directives
@@ -312,6 +324,13 @@ def _about_pragma(source: Source, placed: PlacedFunction, finding: Finding) -> I
             yield _access(source, placed, access)
         case _:
             assert_never(finding)
+
+
+def _arrays(placed: PlacedFunction, run: ArrayStatements) -> Diagnostic:
+    code = ARRAY_CODES[0]
+    message = wording.array_sentence(run)
+    span, name = placed.span(run.site), placed.answer.facts.name
+    return Diagnostic(code, SEVERITIES[code], span, message, (), page_uri(code), name)
 
 
 def _problem(placed: PlacedFunction, rejection: Rejection) -> Diagnostic:

@@ -15,6 +15,7 @@ from polylsp.core.settings import Settings
 from polylsp.core.text import Source, Span
 from polylsp.ide.actions import (
     Offer,
+    array_offers,
     completions,
     function_offers,
     kernel_offers,
@@ -66,6 +67,7 @@ def lightbulb(
     listed: tuple[Listed, ...] = (
         *mend_offers(source, report, settings, span),
         *promoted,
+        *array_offers(source, report, span),
         *function_offers(source, report, settings, span),
     )
     ignoring = suppress_offers(source, report, settings, span)

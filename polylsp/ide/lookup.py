@@ -9,7 +9,15 @@ from polylsp.core.language import C
 from polylsp.core.text import Source, Span
 from polylsp.ir.verdict import Parallel, Sequential, Unknown
 from polylsp.model.action import ActionName, Ask
-from polylsp.model.facts import FileReport, LoopFacts, NestFacts, PlacedFunction, Transform, is_modelled
+from polylsp.model.facts import (
+    ArrayStatements,
+    FileReport,
+    LoopFacts,
+    NestFacts,
+    PlacedFunction,
+    Transform,
+    is_modelled,
+)
 from polylsp.model.measurement import AskToMeasure
 
 
@@ -49,6 +57,18 @@ def loop_on_line(source: Source, report: FileReport, line: int) -> tuple[PlacedF
         if source.line_of(span.start) <= line <= source.line_of(max(span.start, span.end - 1)):
             around = placed, loop
     return around
+
+
+def arrays_on_line(
+    source: Source, report: FileReport, line: int
+) -> tuple[PlacedFunction, ArrayStatements] | None:
+    """The array statements with temporary arrays that stand on a 0-based line."""
+    for placed in report.functions:
+        for run in placed.answer.facts.arrays:
+            span = placed.span(run.site)
+            if source.line_of(span.start) <= line <= source.line_of(span.end):
+                return placed, run
+    return None
 
 
 def function_on_line(source: Source, report: FileReport, line: int) -> PlacedFunction | None:

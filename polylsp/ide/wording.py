@@ -26,7 +26,7 @@ from polylsp.ir.verdict import (
     Unknown,
     Witness,
 )
-from polylsp.model.facts import Idiom, LoopFacts, PlacedFunction, Transform
+from polylsp.model.facts import ArrayStatements, Idiom, LoopFacts, PlacedFunction, Transform
 
 # --------------------------------------------------------------------------------------------------
 # Advice on removing an obstacle, in the terms of the language that a function is written in.
@@ -292,6 +292,17 @@ def promise_words(source: Source, placed: PlacedFunction, assumptions: Sequence[
     if parameters and parameters != names:
         return f"declare {listing([f'`{name}`' for name in parameters])} `restrict` to promise it"
     return f"declare {'them' if len(names) > 1 else 'it'} `restrict` to promise it"
+
+
+def array_sentence(run: ArrayStatements) -> str:
+    """Number of passes and temporary arrays of array statements."""
+    what = "This statement" if run.count == 1 else f"These {run.count} array statements"
+    makes, passes = ("makes", "passes") if run.count == 1 else ("make", "pass")
+    one = "one pass" if run.count == 1 else "one pass for each"
+    return (
+        f"{what} {passes} {run.passes} times over arrays like `{run.like}`, and {makes} {run.temporaries} "
+        f"temporary ones. Fused, {one} would do."
+    )
 
 
 def listing(parts: Sequence[str]) -> str:

@@ -478,7 +478,8 @@ class Function:
     that was not modelled; `name_site` covers the name. `directives` are OpenMP's and OpenACC's in source
     order; `per_thread` are the names of thread-private variables. `checking` are loops (ordinals) that
     assert and raise errors, and leave nothing behind; `independent` are those that are decided by their names
-    alone, with their verdicts. Loops `aside` do not compute with elements of arrays."""
+    alone, with their verdicts. Loops `aside` do not compute with elements of arrays. `decorated`: something
+    else than its language may compile it."""
 
     name: str
     parameters: tuple[Variable, ...]
@@ -490,6 +491,7 @@ class Function:
     checking: frozenset[int] = frozenset()
     independent: tuple[tuple[int, Parallel], ...] = ()
     aside: frozenset[int] = frozenset()
+    decorated: bool = False
 
     @property
     def unreadable(self) -> bool:

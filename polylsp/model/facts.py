@@ -128,10 +128,24 @@ class NestFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class ArrayStatements:
+    """A number of array statements (`count`) that follow one another, at a site. `ordinal` is that of the
+    first loop that they imply; NumPy makes so many `passes` over arrays and so many `temporaries`, of the
+    size of the array `like`."""
+
+    ordinal: int
+    site: Site
+    count: int
+    passes: int
+    temporaries: int
+    like: str
+
+
+@dataclass(frozen=True, slots=True)
 class FunctionFacts:
     """All facts about a function. `problems` are rejections that belong to no loop; `directives` are the
     facts about its OpenMP and OpenACC directives, in source order; `operations`: isl's, for the whole
-    function."""
+    function; `arrays` are runs of array statements with many temporaries."""
 
     name: str
     name_site: Site
@@ -141,6 +155,7 @@ class FunctionFacts:
     seconds: tuple[tuple[str, float], ...] = ()
     directives: tuple[DirectiveFacts, ...] = ()
     operations: int = 0
+    arrays: tuple[ArrayStatements, ...] = ()
 
 
 # --------------------------------------------------------------------------------------------------

@@ -9,14 +9,14 @@ from typing import get_args
 import pytest
 
 from polylsp.ide.code_pages import FOLDER, page_path, page_summary, page_text, page_uri
-from polylsp.ide.diagnostics import LOOP_CODES, MEASUREMENT_CODES, PRAGMA_CODES
+from polylsp.ide.diagnostics import ARRAY_CODES, LOOP_CODES, MEASUREMENT_CODES, PRAGMA_CODES
 from polylsp.ir.program import RejectionCode
 
 REJECTIONS: tuple[str, ...] = get_args(RejectionCode)
-CODES = (*LOOP_CODES, *PRAGMA_CODES, *REJECTIONS)
+CODES = (*LOOP_CODES, *ARRAY_CODES, *PRAGMA_CODES, *REJECTIONS)
 EXAMPLE = re.compile(r"^```c(?! *file=)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PYTHON_EXAMPLE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PYTHON_ONLY = ("generic-iterable",)
+PYTHON_ONLY = ("generic-iterable", "array-temporaries")
 
 
 def gives(example: str, code: str) -> bool:

@@ -234,7 +234,17 @@ def _lowered(name: str, parsed: Parsed, given: dict[str, Kind], kinds: Kinds, ag
     return Function(
         name, arguments, whole, _name_site(parsed.texts), racing, parallel,
         checking=checking, independent=independent, aside=aside(context, body),
+        decorated=_is_decorated(found),
     )  # fmt: skip
+
+
+def _is_decorated(found: Definition | None) -> bool:
+    """True if a decorator may compile a function, or trace it."""
+    decorators = found.decorator_list if found is not None else ()
+    return not all(isinstance(each, ast.Name) and each.id in _PLAIN_DECORATORS for each in decorators)
+
+
+_PLAIN_DECORATORS = ("staticmethod", "classmethod", "property")
 
 
 def _now(given: dict[str, Kind], kinds: Kinds) -> dict[str, Kind]:

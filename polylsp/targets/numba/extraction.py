@@ -100,7 +100,7 @@ def _of_function(
 def _read_again(subject: Subject, root: LoopFacts, again: Again) -> tuple[_Extracted, Subject] | None:
     """A loop as a function of the module, and that function as it is analysed; `None` where it cannot be one,
     or where its parameters would be taken for something else than they are."""
-    source = _module_source(subject) or source_of(subject, for_numba=False)
+    source = module_source(subject) or source_of(subject, for_numba=False)
     if not isinstance(source, Source):
         return None
     mistaken: frozenset[str] = frozenset()
@@ -115,7 +115,7 @@ def _read_again(subject: Subject, root: LoopFacts, again: Again) -> tuple[_Extra
     return None
 
 
-def _module_source(subject: Subject) -> Source | None:
+def module_source(subject: Subject) -> Source | None:
     """The code of a module outside of functions, as if it were one; `None` for functions."""
     if subject.function.name != MODULE:
         return None
@@ -186,7 +186,7 @@ def _extracted(source: Source, root: LoopFacts, annotated: frozenset[str]) -> _E
     if any(isinstance(one, (*_SCOPES, *_LEAVING)) for one in inside) or _spans_lines(source, inside):
         return None
     used = _Used.of(source, node, root.ordinal)
-    place = _place(source, source.span(node).start)
+    place = function_place(source, source.span(node).start)
     if used is None or place is None:
         return None
     parameters = {used.parameter(path): variable for path, variable in used.variables.items()}
@@ -197,7 +197,7 @@ def _extracted(source: Source, root: LoopFacts, annotated: frozenset[str]) -> _E
     body = list(dedented(_renamed(source, span, used), "    "))
     results = ", ".join(used.results)
     returned = [f"    return {results}"] if results else []
-    typed = _imported_name(source, "numpy.typing.NDArray") != ""
+    typed = imported_name(source, "numpy.typing.NDArray") != ""
     words = {
         one: _annotation(source, each) if typed or one in annotated else ""
         for one, each in parameters.items()
@@ -219,7 +219,7 @@ def _annotation(source: Source, variable: Variable) -> str:
     element, rank = _element(variable)
     if not rank:
         return "int" if element == INT else "float" if element == DOUBLE else ""
-    typed, numpy = _imported_name(source, "numpy.typing.NDArray"), _imported_name(source, "numpy")
+    typed, numpy = imported_name(source, "numpy.typing.NDArray"), imported_name(source, "numpy")
     usual = {one: name for name, one in DTYPES.items() if name in _DTYPES}
     name = next((text for one, text in usual.items() if one == element), "")
     if not name or not numpy:
@@ -229,7 +229,7 @@ def _annotation(source: Source, variable: Variable) -> str:
     return f"{numpy}.ndarray[tuple, {numpy}.dtype[{numpy}.{name}]]"
 
 
-def _imported_name(source: Source, path: str) -> str:
+def imported_name(source: Source, path: str) -> str:
     """The name that a file gives to a module or a member of one; empty if it does not import it."""
     found = source.declarations.items()
     return next((n for n, d in found if isinstance(d, names.Imported) and d.path == path), "")
@@ -447,9 +447,9 @@ def _renamed(source: Source, span: Span, used: _Used) -> str:
     return applied(source.subject.text[span.start : span.end], tuple(edits))
 
 
-def _place(source: Source, start: int) -> int | None:
-    """The offset before the statement of the module, or of a notebook's cell, in which something stands, and
-    the comments above it; `None` where that cannot be read."""
+def function_place(source: Source, start: int) -> int | None:
+    """The offset at which a function can be defined for something: before the statement of the module, or of
+    a notebook's cell, in which it stands, and the comments above; `None` where that cannot be read."""
     text = source.subject.text
     begin = text.rfind(CELL, 0, start) + 1
     end = text.find(CELL, start)

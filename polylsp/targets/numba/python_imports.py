@@ -22,11 +22,15 @@ def spelled(source: Source, module: str, name: str) -> str:
     return next(iter(direct), f"{whole[0]}.{name}" if whole else "")
 
 
-def importing(source: Source, module: str, names: Sequence[str], *, beside: bool = False) -> Replacement:
-    """The import of some names, in the line that imports from the module if there is one. A module `beside`
-    the file is found where the file is part of a package and where it is run as a program."""
+def importing(
+    source: Source, module: str, names: Sequence[str], *, beside: bool = False, above: int | None = None
+) -> Replacement:
+    """The import of some names above the function (or the offset `above`), in the line that imports from the
+    module if there is one. A module `beside` the file is found where the file is part of a package and where
+    it is run as a program."""
     item, text = source.file.module, source.subject.text
-    before = [line for line in item.lines if _start(item, line) < source.subject.start]
+    above = source.subject.start if above is None else above
+    before = [line for line in item.lines if _start(item, line) < above]
     own = [line for line in before if line.indent == 0 and line.last > line.first]
     for line in own:
         if item.texts[line.first : line.first + 3] == ("from", module, "import"):
@@ -45,7 +49,7 @@ def importing(source: Source, module: str, names: Sequence[str], *, beside: bool
     if docstring:
         at = _line_end(text, item.start + item.ends[own[0].last - 1])
         return Replacement(Span(at, at), f"{end}{end}{written}")
-    first = min([source.subject.start, *(each.start for each in source.file.functions)])
+    first = min([above, *(each.start for each in source.file.functions)])
     first = above_comments(text, min([first, *(_start(item, line) for line in own)]))
     return Replacement(Span(first, first), f"{written}{end * 3}")
 

@@ -1,0 +1,259 @@
+"""Array statements without temporary arrays: an expression of whole arrays becomes one ufunc of Numba.
+
+`w = np.sqrt(u * u + v * v)` becomes `w = _f_w(u, v)`, whose function computes one element
+(`numba.vectorize`): one pass over the arrays. It is called as NumPy's functions are, so that shapes,
+broadcasting, steps and overlaps mean the same. Parts of an expression that are no operations on elements
+(slices, transposes, calls) are its arguments.
+"""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from polylsp.core.text import Span, newline
+from polylsp.emit.subject import Subject
+from polylsp.frontends.python.kinds import DOUBLE, INT, INT64, UNKNOWN, Array, Number
+from polylsp.ir.verdict import Assumption
+from polylsp.model.action import Answer, Declined, Edited, Replacement
+from polylsp.model.facts import ArrayStatements
+from polylsp.targets.numba.extraction import function_place, module_source
+from polylsp.targets.numba.numba_subset import ELEMENTWISE
+from polylsp.targets.numba.python_imports import importing, spelled
+from polylsp.targets.numba.python_loops import Source, source_of
+
+_EXACT = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.BitAnd, ast.BitOr)
+"""Operations whose results are the same to the last bit."""
+_OPERATIONS = (*_EXACT, ast.Pow)
+_COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+_FUNCTIONS = frozenset((*(f"numpy.{name}" for name in ELEMENTWISE), "numpy.where"))
+_CONSTANTS = ("numpy.pi", "numpy.e", "math.pi", "math.e")
+_FEWEST = 2
+"""Operations in one function: a single one is NumPy's own."""
+_LAST_DIGITS = "Powers and functions such as `exp` may differ from NumPy's in the last digits."
+
+
+def edit(subject: Subject, ordinal: int) -> Answer:
+    """Functions of Numba in the place of the expressions of array statements, of which the first has the
+    implied loop `ordinal`."""
+    run = next((each for each in subject.facts.arrays if each.ordinal == ordinal), None)
+    source = module_source(subject) or source_of(subject, for_numba=False)
+    if isinstance(source, Declined):
+        return source
+    if run is None:
+        return Declined("There are no such array statements any more.")
+    vectorize = spelled(source, "numba", "vectorize")
+    place = function_place(source, source.span(next(statements(source, run))).start)
+    if not vectorize and "vectorize" in source.declarations:
+        return Declined(
+            "`vectorize` is something else in this file: import Numba's under another name first."
+        )
+    if place is None:
+        return Declined("A function cannot stand before these statements: put them into one first.")
+    names = set(re.findall(r"\w+", subject.text))
+    made = [
+        one
+        for each in statements(source, run)
+        if (one := _fused(source, each, vectorize or "vectorize", names)) is not None
+    ]
+    if not made:
+        return Declined(
+            "None of these statements has several operations on numbers of type `float64` that can be one "
+            "function of elements."
+        )
+    end = newline(subject.text)
+    above = subject.text[:place].split("\n")[-3:-1]
+    apart = [""] * (2 - sum(not line.strip() for line in above)) if place else []
+    text = end.join((*apart, *(line for one in made for line in (*one.lines, "", "")), ""))
+    edits = [Replacement(Span(place, place), text), *(one.replacement for one in made)]
+    edits += [] if vectorize else [importing(source, "numba", ["vectorize"], above=place)]
+    assumed = tuple(dict.fromkeys(each for one in made for each in one.assumed))
+    told = () if all(one.is_exact for one in made) else (_LAST_DIGITS,)
+    return Edited(tuple(edits), assumed, told)
+
+
+def statements(source: Source, run: ArrayStatements) -> Iterator[ast.stmt]:
+    """The statements of a run, in the source."""
+    bodies = (getattr(node, name, None) for node in (source.definition, *source.nodes) for name in _BODIES)
+    for body in bodies:
+        nodes = [each for each in body if isinstance(each, ast.stmt)] if isinstance(body, list) else []
+        yield from (n for n in nodes if run.site.first <= source.parsed.site(n).first <= run.site.last)
+
+
+_BODIES = ("body", "orelse", "finalbody")
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A function of Numba, and the edit of the statement that calls it."""
+
+    lines: tuple[str, ...]
+    replacement: Replacement
+    assumed: tuple[Assumption, ...]
+    is_exact: bool
+
+
+def _fused(source: Source, node: ast.stmt, vectorize: str, names: set[str]) -> _Made | None:
+    """The function for a statement; `None` where it has too few operations, or others than those that Numba
+    does as NumPy."""
+    match node:
+        case ast.Assign(targets=[target], value=value) | ast.AugAssign(target=target, value=value):
+            pass
+        case _:
+            return None
+    fusing = _Fusing(source)
+    if not fusing.collect(value) or fusing.operations < _FEWEST:
+        return None
+    parameters = _parameters(fusing.leaves)
+    name = _fresh(names, f"_{source.definition.name.strip('_')}_{_named(target)}")
+    span = source.span(value)
+    text = _replaced(source, span, fusing.leaves, parameters)
+    # Parentheses around it stay in the statement.
+    body = (f"return ({text})" if "\n" in text else f"return {text}").split("\n")
+    lines = (f"@{vectorize}", f"def {name}({', '.join(parameters.values())}):", f"    {body[0]}", *body[1:])
+    given = list(parameters)
+    replacement = Replacement(span, f"{name}({', '.join(given)})")
+    if isinstance(node, ast.Assign) and fusing.stores_to(target, value):
+        called = f"{name}({', '.join([*given, f'out={ast.unparse(target)}'])})"
+        replacement = Replacement(source.span(node), called)
+    return _Made(lines, replacement, tuple(fusing.assumed(target)), fusing.is_exact)
+
+
+@dataclass
+class _Fusing:
+    """Operations of an expression, and its other parts (`leaves`), in order."""
+
+    source: Source
+    operations: int = 0
+    leaves: list[ast.expr] = field(default_factory=list[ast.expr])
+    is_exact: bool = True
+
+    def collect(self, node: ast.expr) -> bool:
+        """Take an expression apart; false where it computes with numbers of another type."""
+        match node:
+            case ast.Constant(value=bool() | int() | float()):
+                return True
+            case ast.UnaryOp(operand=ast.Constant(value=int() | float())):
+                return True
+            case ast.Attribute() if self.source.path(node) in _CONSTANTS:
+                return True
+            case _ if self._is_number(node):
+                return self._leaf(node)
+            case ast.BinOp(left=left, op=operation, right=right) if isinstance(operation, _OPERATIONS):
+                self.is_exact &= isinstance(operation, _EXACT)
+                inside = [left, right]
+            case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
+                inside = [operand]
+            case ast.Compare(left=left, ops=[operation], comparators=[right]) if isinstance(
+                operation, _COMPARISONS
+            ):
+                inside = [left, right]
+            case ast.Call(func=function, args=arguments, keywords=[]) if self.source.path(
+                function
+            ) in _FUNCTIONS and not any(isinstance(each, ast.Starred) for each in arguments):
+                self.is_exact = False
+                inside = arguments
+            case _:
+                return self._leaf(node)
+        self.operations += 1
+        return all(self.collect(each) for each in inside)
+
+    def _is_number(self, node: ast.expr) -> bool:
+        """True if a value is certainly no array."""
+        if isinstance(node, ast.Compare):
+            return all(map(self._is_number, (node.left, *node.comparators)))
+        return isinstance(self.source.kinds.of(node), Number)
+
+    def _leaf(self, node: ast.expr) -> bool:
+        """A part that is an argument; false if its numbers are of a type with other arithmetic."""
+        self.leaves.append(node)
+        if any(isinstance(each, _BINDING) for each in ast.walk(node)):
+            return False
+        match self.source.kinds.of(node):
+            case Number(of_type):
+                return of_type in _USUAL
+            case Array(element=element, lists=lists):
+                return element in _USUAL and not lists
+            case kind:
+                return kind in (None, UNKNOWN)
+
+    def stores_to(self, target: ast.expr, value: ast.expr) -> bool:
+        """True if the function may store its results right to a part of an array: they have its type, and no
+        more dimensions."""
+        place, found = self.source.kinds.of(target), self.source.kinds.of(value)
+        return (
+            isinstance(target, ast.Subscript)
+            and isinstance(place, Array)
+            and isinstance(found, Array)
+            and place.element == DOUBLE
+            and not place.lists
+            and not (place.guessed or found.guessed)
+            and found.rank <= place.rank
+        )
+
+    def assumed(self, target: ast.expr) -> Iterator[Assumption]:
+        """Assumptions on the types of arrays."""
+        for each in (target, *self.leaves) if isinstance(target, ast.Subscript) else self.leaves:
+            kind, name = self.source.kinds.of(each), _root(each)
+            own = self.source.kinds.of_name(name) if name else kind
+            if any(isinstance(one, Array) and one.assumed for one in (kind, own)) and name:
+                yield Assumption("other", (name,), f"`{name}` is an array of float64")
+            elif not isinstance(kind, (Array, Number)):
+                text = name or ast.unparse(each)
+                yield Assumption("other", (text,), f"`{text}` is a number or an array of float64")
+
+
+_USUAL = (DOUBLE, INT, INT64)
+"""Types of numbers with which Numba computes as NumPy does."""
+_BINDING = (ast.NamedExpr, ast.Lambda, ast.Yield, ast.YieldFrom, ast.Await)
+
+
+def _parameters(leaves: Sequence[ast.expr]) -> dict[str, str]:
+    """A name for each different part, by its text: that of its array where this is the only part of it."""
+    texts = list(dict.fromkeys(ast.unparse(each) for each in leaves))
+    bases = {ast.unparse(each): _named(each) for each in leaves}
+    found: dict[str, str] = {}
+    for text in texts:
+        same = [one for one in texts if bases[one] == bases[text]]
+        wanted = bases[text] if len(same) == 1 else f"{bases[text]}{same.index(text) + 1}"
+        found[text] = _fresh({*found.values(), *keyword.kwlist}, wanted)
+    return found
+
+
+def _named(node: ast.expr) -> str:
+    """A name for a value: that of its array or attribute."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    if isinstance(node, ast.Attribute) and node.attr == "T":
+        return f"{_named(node.value)}_t"
+    return (
+        node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else "value"
+    )
+
+
+def _root(node: ast.expr) -> str:
+    """The array that a value is a part of; empty for other values."""
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _replaced(source: Source, span: Span, leaves: Sequence[ast.expr], names: Mapping[str, str]) -> str:
+    """The text of an expression with names in the place of its parts."""
+    text, at, made = source.subject.text, span.start, ""
+    for each in sorted(leaves, key=lambda one: source.span(one).start):
+        place = source.span(each)
+        made += text[at : place.start] + names[ast.unparse(each)]
+        at = place.end
+    return made + text[at : span.end]
+
+
+def _fresh(names: set[str], wanted: str) -> str:
+    """A name that is not among some, to which it is added."""
+    numbered = (f"{wanted}_{number}" for number in range(2, 1000))
+    found = next(each for each in (wanted, *numbered) if each not in names)
+    names.add(found)
+    return found
