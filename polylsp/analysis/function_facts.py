@@ -7,7 +7,7 @@ computed only if `Wanted` includes them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TypeVar
@@ -33,7 +33,6 @@ from polylsp.ir.liveness import Live, live_after_loops
 from polylsp.ir.program import Function, Loop, Rejection
 from polylsp.ir.verdict import Dependence, Parallel, Sequential, Unknown, Verdict
 from polylsp.model.facts import (
-    ArrayStatements,
     Band,
     FunctionFacts,
     Idiom,
@@ -280,17 +279,8 @@ def facts(function: Function, calls: Calls, wanted: Wanted) -> FunctionFacts:
         tuple(seconds.items()),
         directives,
         modelling.spent + budget.spent + more.spent,
-        _arrays(function, loops),
+        function.arrays,
     )
-
-
-def _arrays(function: Function, loops: Sequence[Loop]) -> tuple[ArrayStatements, ...]:
-    """Array statements with temporary arrays, which C and compiled functions have none of."""
-    if function.decorated or not any(loop.implied for loop in loops):
-        return ()
-    from polylsp.analysis.array_passes import array_statements
-
-    return array_statements(function)
 
 
 def _decided_by_names(function: Function, loops: list[Loop], known: dict[int, Verdict]) -> dict[int, Verdict]:

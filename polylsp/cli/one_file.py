@@ -14,7 +14,7 @@ from polylsp.core.settings import Settings
 from polylsp.core.text import Source, Span
 from polylsp.ide.actions import Offer
 from polylsp.ide.lightbulb import lightbulb
-from polylsp.ide.lookup import arrays_on_line, function_on_line, loop_on_line, loops, measured_on_line
+from polylsp.ide.lookup import function_on_line, fusion_on_line, loop_on_line, loops, measured_on_line
 from polylsp.ide.measurement_view import code_name
 from polylsp.ir.program import Rejection
 from polylsp.measuring import stored_figures
@@ -239,8 +239,10 @@ def _version(chosen: _Measured, given_up: frozenset[str], observe: Observer) -> 
 def _ask(source: Source, report: FileReport, chosen: _Action) -> Ask | None:
     """The action on the loop that the line is about, on its array statements, or on the function whose header
     it is."""
-    of_arrays = chosen.action == "fuse-arrays"
-    found = (arrays_on_line if of_arrays else loop_on_line)(source, report, chosen.line)
+    if chosen.action == "fuse-arrays":
+        among = fusion_on_line(source, report, chosen.line)
+        return among[0] if among is not None else None
+    found = loop_on_line(source, report, chosen.line)
     if found is not None:
         return Ask(chosen.action, found[0].answer.facts.name, found[0].start, found[1].ordinal)
     whole = chosen.action in (*WHOLE_FUNCTION, *KERNEL_TARGETS)

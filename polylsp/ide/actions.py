@@ -29,9 +29,9 @@ from polylsp.ide.diagnostics import (
 from polylsp.ide.directive_faults import atomic_update, directive_name, directive_sentence, mended, removed
 from polylsp.ide.excerpt import access_excerpt
 from polylsp.ide.lookup import (
-    arrays_on_line,
     function_on_line,
     function_span,
+    fusion_on_line,
     loop_at_header,
     loop_on_line,
     loops,
@@ -321,13 +321,12 @@ def _roots(facts: FunctionFacts) -> Iterator[LoopFacts]:
 
 def array_offers(source: Source, report: FileReport, span: Span) -> Iterator[Offer]:
     """The fusion of array statements with temporary arrays, for a cursor among them."""
-    found = arrays_on_line(source, report, source.line_of(span.start))
+    found = fusion_on_line(source, report, source.line_of(span.start))
     if found is None:
         return
-    placed, run = found
+    ask, run = found
     what = "this array statement" if run.count == 1 else f"these {run.count} array statements"
     title = f"Fuse the operations of {what} with Numba"
-    ask = Ask("fuse-arrays", placed.answer.facts.name, placed.start, run.ordinal)
     yield Offer(ask, title, "quickfix", codes=ARRAY_CODES, conditional=True)
 
 

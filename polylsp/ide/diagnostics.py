@@ -35,11 +35,10 @@ from polylsp.ir.directive import (
     ShortSection,
     Unordered,
 )
-from polylsp.ir.program import Rejection
+from polylsp.ir.program import ArrayStatements, Rejection
 from polylsp.ir.verdict import AccessPoint, Dependence, Parallel, Sequential, Unknown
 from polylsp.model.action import Replacement
 from polylsp.model.facts import (
-    ArrayStatements,
     FileProblem,
     FileReport,
     FunctionFacts,

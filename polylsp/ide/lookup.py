@@ -7,10 +7,10 @@ from collections.abc import Container, Iterator
 
 from polylsp.core.language import C
 from polylsp.core.text import Source, Span
+from polylsp.ir.program import ArrayStatements
 from polylsp.ir.verdict import Parallel, Sequential, Unknown
 from polylsp.model.action import ActionName, Ask
 from polylsp.model.facts import (
-    ArrayStatements,
     FileReport,
     LoopFacts,
     NestFacts,
@@ -59,15 +59,14 @@ def loop_on_line(source: Source, report: FileReport, line: int) -> tuple[PlacedF
     return around
 
 
-def arrays_on_line(
-    source: Source, report: FileReport, line: int
-) -> tuple[PlacedFunction, ArrayStatements] | None:
-    """The array statements with temporary arrays that stand on a 0-based line."""
+def fusion_on_line(source: Source, report: FileReport, line: int) -> tuple[Ask, ArrayStatements] | None:
+    """The array statements with temporary arrays on a 0-based line, and the request to fuse them."""
     for placed in report.functions:
-        for run in placed.answer.facts.arrays:
+        facts = placed.answer.facts
+        for number, run in enumerate(facts.arrays, 1):
             span = placed.span(run.site)
             if source.line_of(span.start) <= line <= source.line_of(span.end):
-                return placed, run
+                return Ask("fuse-arrays", facts.name, placed.start, number), run
     return None
 
 

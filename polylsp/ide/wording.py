@@ -15,7 +15,7 @@ from typing_extensions import assert_never
 from polylsp.core.language import PYTHON, C
 from polylsp.core.text import Source
 from polylsp.ide.excerpt import access_excerpt, element
-from polylsp.ir.program import Rejection, Site
+from polylsp.ir.program import ArrayStatements, Rejection, Site
 from polylsp.ir.verdict import (
     AccessPoint,
     Assumption,
@@ -26,7 +26,7 @@ from polylsp.ir.verdict import (
     Unknown,
     Witness,
 )
-from polylsp.model.facts import ArrayStatements, Idiom, LoopFacts, PlacedFunction, Transform
+from polylsp.model.facts import Idiom, LoopFacts, PlacedFunction, Transform
 
 # --------------------------------------------------------------------------------------------------
 # Advice on removing an obstacle, in the terms of the language that a function is written in.
@@ -295,14 +295,20 @@ def promise_words(source: Source, placed: PlacedFunction, assumptions: Sequence[
 
 
 def array_sentence(run: ArrayStatements) -> str:
-    """Number of passes and temporary arrays of array statements."""
-    what = "This statement" if run.count == 1 else f"These {run.count} array statements"
-    makes, passes = ("makes", "passes") if run.count == 1 else ("make", "pass")
-    one = "one pass" if run.count == 1 else "one pass for each"
+    """Number of passes and temporary arrays of array statements, before and after fusion."""
+    several = run.count > 1
+    what = f"These {run.count} array statements pass" if several else "This array statement passes"
+    make, it = ("make", "they pass") if several else ("makes", "it passes")
+    less = _times(run.fused_passes)
+    left = f" and {make} {run.fused_temporaries}" if run.fused_temporaries else f" and {make} none"
     return (
-        f"{what} {passes} {run.passes} times over arrays like `{run.like}`, and {makes} {run.temporaries} "
-        f"temporary ones. Fused, {one} would do."
+        f"{what} {_times(run.passes)} over arrays like `{run.like}` and {make} {run.temporaries} temporary "
+        f"ones. Fused, {it} {less}{left}."
     )
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
 
 
 def listing(parts: Sequence[str]) -> str:

@@ -473,13 +473,28 @@ Statement = Union[Simple, Block]
 
 
 @dataclass(frozen=True, slots=True)
+class ArrayStatements:
+    """A number of array statements (`count`) that follow one another, at a site. They make so many `passes`
+    over arrays and so many `temporaries`, of the size of the array `like`; once their operations are fused,
+    `fused_passes` and `fused_temporaries`."""
+
+    site: Site
+    count: int
+    passes: int
+    temporaries: int
+    fused_passes: int
+    fused_temporaries: int
+    like: str
+
+
+@dataclass(frozen=True, slots=True)
 class Function:
     """A lowered function. `loops` lists the headers of every loop in source order, including those in code
     that was not modelled; `name_site` covers the name. `directives` are OpenMP's and OpenACC's in source
     order; `per_thread` are the names of thread-private variables. `checking` are loops (ordinals) that
     assert and raise errors, and leave nothing behind; `independent` are those that are decided by their names
-    alone, with their verdicts. Loops `aside` do not compute with elements of arrays. `decorated`: something
-    else than its language may compile it."""
+    alone, with their verdicts. Loops `aside` do not compute with elements of arrays. `arrays` are runs of
+    array statements with many temporaries."""
 
     name: str
     parameters: tuple[Variable, ...]
@@ -491,7 +506,7 @@ class Function:
     checking: frozenset[int] = frozenset()
     independent: tuple[tuple[int, Parallel], ...] = ()
     aside: frozenset[int] = frozenset()
-    decorated: bool = False
+    arrays: tuple[ArrayStatements, ...] = ()
 
     @property
     def unreadable(self) -> bool:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from polylsp.core.text import Span
 from polylsp.ir.directive import DirectiveFacts
-from polylsp.ir.program import Rejection, Site
+from polylsp.ir.program import ArrayStatements, Rejection, Site
 from polylsp.ir.verdict import Assumption, Dependence, Parallel, Verdict
 from polylsp.model.action import ActionName
 
@@ -125,20 +125,6 @@ class NestFacts:
     transform: Transform | None
     model: NestModel | None
     dependences: tuple[Dependence, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ArrayStatements:
-    """A number of array statements (`count`) that follow one another, at a site. `ordinal` is that of the
-    first loop that they imply; NumPy makes so many `passes` over arrays and so many `temporaries`, of the
-    size of the array `like`."""
-
-    ordinal: int
-    site: Site
-    count: int
-    passes: int
-    temporaries: int
-    like: str
 
 
 @dataclass(frozen=True, slots=True)

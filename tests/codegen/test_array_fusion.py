@@ -14,8 +14,8 @@ import pytest
 
 from polylsp.core.settings import Settings
 from polylsp.engine.queries import analyse, edit
+from polylsp.ir.program import ArrayStatements
 from polylsp.model.action import Answer, Ask, Edited, applied
-from polylsp.model.facts import ArrayStatements
 
 HEAD = """import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,8 @@ COUNTED = {
         "w = a * b + k * a - a\n    print(k)\n    v = np.exp(a - b) * k + a",
         [(1, 4, 3), (1, 4, 3)],
     ),
+    "a result": ("return np.exp(-a * a) / k", [(1, 4, 3)]),
+    "a reduction of arrays": ("k = np.sum(a * b + a / 2.0 - b)", []),
     "in a loop": ("for t in range(n):\n        a[1:] = k * (b[1:] - b[:-1]) + a[1:]", [(1, 4, 3)]),
     "few temporary arrays": ("w = a * b + k", []),
     "parts of arrays alone": ("w = np.where(a > k, a * 2.0 + b, -b)", [(1, 5, 4)]),
@@ -67,9 +69,7 @@ def fused(text: str) -> Answer:
     functions = analyse("a.py", text, Settings(), schedules=False).functions
     placed = next(each for each in functions if each.answer.facts.arrays)
     facts = placed.answer.facts
-    return edit(
-        "a.py", text, Settings(), Ask("fuse-arrays", facts.name, placed.start, facts.arrays[0].ordinal)
-    )
+    return edit("a.py", text, Settings(), Ask("fuse-arrays", facts.name, placed.start, 1))
 
 
 def made(text: str) -> str:
@@ -86,7 +86,7 @@ def test_parts_of_arrays_are_arguments() -> None:
         "def f(",
         "@vectorize\ndef _f_a(b1, b2, b3):\n    return 0.25 * (b1 + b2 + b3 * b1)\n\n\ndef f(",
     ).replace(
-        "a[1:-1] = 0.25 * (b[:-2] + b[2:] + b[1:-1] * b[:-2])", "_f_a(b[:-2], b[2:], b[1:-1], out=a[1:-1])"
+        "a[1:-1] = 0.25 * (b[:-2] + b[2:] + b[1:-1] * b[:-2])", "a[1:-1] = _f_a(b[:-2], b[2:], b[1:-1])"
     )
 
 
@@ -97,6 +97,12 @@ FORMS = {
         "return np.where((a > k) & (b < 2.0), a * k, -b)",
     ),
     "whole numbers": ("w = a * c + c / 2 - k", "return a * c + c / 2 - k"),
+    "a result": ("return np.exp(-a * a) / k", "return _f_result(a, k)"),
+    "elements that a mask chooses": (
+        "a[c > 0] = b[c > 0] * k + b[c > 0] / k - 1.0",
+        "a[c > 0] = _f_a(b[c > 0], k)",
+    ),
+    "a row": ("m = np.zeros((n, n))\n    m[2, :] = a * k + b / k - 1.0", "m[2, :] = _f_m(a, k, b)"),
     "in place": ("a -= k * (b - a) / (1.0 + b)", "a -= _f_a(k, b, a)"),
     "several lines": (
         "w = (a * b\n         + k * b  # twice\n         - a)",
@@ -117,6 +123,12 @@ def test_types_that_numba_computes_in_another_way_are_left_alone() -> None:
     assert not isinstance(answer, Edited) and "of type `float64`" in answer.reason
 
 
+def test_functions_that_may_change_arrays_are_called_where_they_were() -> None:
+    text = HEAD.replace("def f(", "def own(x):\n    x[0] += 1.0\n    return x\n\n\ndef f(")
+    answer = fused(f"{text}    w = a * k + own(a) / 2.0 - a\n    return w\n")
+    assert not isinstance(answer, Edited)
+
+
 def test_assumed_types_are_stated() -> None:
     text = "import numpy as np\n\n\ndef g(u, v):\n    u[1:-1] = 0.25 * (v[:-2] + v[2:] + v[1:-1] * 0.5)\n"
     answer = fused(text)
@@ -133,10 +145,8 @@ def test_a_method_and_a_module_have_functions_before_them() -> None:
     )
     assert "return a * k + a / k - 1.0\n\n\nclass A:" in made(method)
     module = "import numpy as np\n\nx = np.linspace(0.0, 1.0, 100)\ny = np.exp(-x * x) * x + 1.0\n"
-    assert made(module).startswith(
-        "import numpy as np\nfrom numba import vectorize\n\n\n@vectorize\ndef _loop_y(x):"
-    )
-    assert made(module).endswith("\n\n\nx = np.linspace(0.0, 1.0, 100)\ny = _loop_y(x)\n")
+    assert made(module).startswith("import numpy as np\nfrom numba import vectorize\n\nx = np.linspace(")
+    assert made(module).endswith("return np.exp(-x * x) * x + 1.0\n\n\ny = _loop_y(x)\n")
 
 
 # --- Drawn at random -----------------------------------------------------------------------
@@ -180,17 +190,25 @@ def program(draw: random.Random) -> str:
     lines: list[str] = []
     for number in range(draw.randint(1, 3)):
         value = expression(draw, draw.randint(2, 4))
-        kind = draw.choice(("new", "store", "add", "overlap"))
+        kind = draw.choice(("new", "store", "add", "overlap", "mask", "column"))
         if kind == "new":
             lines.append(f"w{number} = {value} + a[1:-1] * 2.0 + b[1:-1] - k")
         elif kind == "store":
             lines.append(f"b[1:-1] = {value} + a[1:-1] * 2.0 + b[2:] - k")
+        elif kind == "column":
+            lines.append(f"m[1:-1, 1] = {value} + a[1:-1] * 2.0 - b[1:-1]")
+            lines.append(f"m[:, 2] -= np.sqrt(np.abs(a)) * k - m[:, 1] / {draw.choice(('k', 'b'))}")
+        elif kind == "mask":
+            lines.append(
+                f"a[c > 0] = (b[c > 0] * k + c[c > 0] * 0.5 - 1.0) * {draw.choice(('k', '2.0', 'n'))}"
+            )
         elif kind == "overlap":
             lines.append(f"a[1:-1] = a[:-2] * 0.5 + a[2:] * {value} - a[1:-1]")
         else:
             lines.append(f"a[1:-1] += {value} * (b[1:-1] + k) - 1.0")
     new = [line.split(" ")[0] for line in lines if line.startswith("w")]
-    return HEAD + "".join(f"    {line}\n" for line in lines) + f"    return [{', '.join(['a', 'b', *new])}]\n"
+    body = "".join(f"    {line}\n" for line in ("m = np.zeros((n, 3))", *lines))
+    return f"{HEAD}{body}    return [{', '.join(['a', 'b', 'm', *new])}]\n"
 
 
 def results(text: str) -> list[Any]:

@@ -21,6 +21,7 @@ from polylsp.frontends.python.array_aliases import (
     shared_names,
 )
 from polylsp.frontends.python.array_lengths import shapes, told
+from polylsp.frontends.python.array_passes import array_statements
 from polylsp.frontends.python.array_statements import racing_statements
 from polylsp.frontends.python.attributes import (
     inline_properties,
@@ -234,17 +235,8 @@ def _lowered(name: str, parsed: Parsed, given: dict[str, Kind], kinds: Kinds, ag
     return Function(
         name, arguments, whole, _name_site(parsed.texts), racing, parallel,
         checking=checking, independent=independent, aside=aside(context, body),
-        decorated=_is_decorated(found),
+        arrays=array_statements(parsed, found, body, kinds, context.path),
     )  # fmt: skip
-
-
-def _is_decorated(found: Definition | None) -> bool:
-    """True if a decorator may compile a function, or trace it."""
-    decorators = found.decorator_list if found is not None else ()
-    return not all(isinstance(each, ast.Name) and each.id in _PLAIN_DECORATORS for each in decorators)
-
-
-_PLAIN_DECORATORS = ("staticmethod", "classmethod", "property")
 
 
 def _now(given: dict[str, Kind], kinds: Kinds) -> dict[str, Kind]:

@@ -59,6 +59,8 @@ _TRUTH = (
     "isnan isinf isfinite isclose signbit less less_equal greater greater_equal equal not_equal logical_and "
     "logical_or logical_not logical_xor"
 )
+ELEMENTWISE = frozenset(f"{_REAL} {_SAME} {_ROUNDING} {_TRUTH}".split())
+"""Functions of NumPy that compute each element of their result from one of each argument."""
 _WHOLE = "gcd lcm comb factorial isqrt bitwise_and bitwise_or bitwise_xor left_shift right_shift"
 _VIEWS = (
     "reshape ravel view squeeze asarray asanyarray asfarray ascontiguousarray asfortranarray require "

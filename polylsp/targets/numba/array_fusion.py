@@ -1,9 +1,9 @@
 """Array statements without temporary arrays: an expression of whole arrays becomes one ufunc of Numba.
 
 `w = np.sqrt(u * u + v * v)` becomes `w = _f_w(u, v)`, whose function computes one element
-(`numba.vectorize`): one pass over the arrays. It is called as NumPy's functions are, so that shapes,
-broadcasting, steps and overlaps mean the same. Parts of an expression that are no operations on elements
-(slices, transposes, calls) are its arguments.
+(`numba.vectorize`): one pass over the arrays, and one more where the result is stored to a part of an
+array. It is called as NumPy's functions are, so that shapes, broadcasting, steps and overlaps mean the same.
+Parts of an expression that are no operations on elements (slices, transposes, calls) are its arguments.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from polylsp.core.text import Span, newline
 from polylsp.emit.subject import Subject
 from polylsp.frontends.python.kinds import DOUBLE, INT, INT64, UNKNOWN, Array, Number
+from polylsp.ir.program import ArrayStatements
 from polylsp.ir.verdict import Assumption
 from polylsp.model.action import Answer, Declined, Edited, Replacement
-from polylsp.model.facts import ArrayStatements
 from polylsp.targets.numba.extraction import function_place, module_source
 from polylsp.targets.numba.numba_subset import ELEMENTWISE
 from polylsp.targets.numba.python_imports import importing, spelled
@@ -36,10 +36,10 @@ _FEWEST = 2
 _LAST_DIGITS = "Powers and functions such as `exp` may differ from NumPy's in the last digits."
 
 
-def edit(subject: Subject, ordinal: int) -> Answer:
-    """Functions of Numba in the place of the expressions of array statements, of which the first has the
-    implied loop `ordinal`."""
-    run = next((each for each in subject.facts.arrays if each.ordinal == ordinal), None)
+def edit(subject: Subject, number: int) -> Answer:
+    """Functions of Numba in the place of the expressions of array statements: of the run `number` (from 1) of
+    those that the function has."""
+    run = next(iter(subject.facts.arrays[number - 1 : number]), None)
     source = module_source(subject) or source_of(subject, for_numba=False)
     if isinstance(source, Declined):
         return source
@@ -102,6 +102,8 @@ def _fused(source: Source, node: ast.stmt, vectorize: str, names: set[str]) -> _
     match node:
         case ast.Assign(targets=[target], value=value) | ast.AugAssign(target=target, value=value):
             pass
+        case ast.Return(value=ast.expr() as value):
+            target = ast.Name("result", ast.Store())
         case _:
             return None
     fusing = _Fusing(source)
@@ -113,12 +115,10 @@ def _fused(source: Source, node: ast.stmt, vectorize: str, names: set[str]) -> _
     text = _replaced(source, span, fusing.leaves, parameters)
     # Parentheses around it stay in the statement.
     body = (f"return ({text})" if "\n" in text else f"return {text}").split("\n")
-    lines = (f"@{vectorize}", f"def {name}({', '.join(parameters.values())}):", f"    {body[0]}", *body[1:])
-    given = list(parameters)
-    replacement = Replacement(span, f"{name}({', '.join(given)})")
-    if isinstance(node, ast.Assign) and fusing.stores_to(target, value):
-        called = f"{name}({', '.join([*given, f'out={ast.unparse(target)}'])})"
-        replacement = Replacement(source.span(node), called)
+    arguments = {parameters[k]: ast.unparse(each) for k, each in enumerate(fusing.leaves)}
+    lines = (f"@{vectorize}", f"def {name}({', '.join(arguments)}):", f"    {body[0]}", *body[1:])
+    # Numba (0.68) stores to an `out` without regard to its strides: the statement stores the result.
+    replacement = Replacement(span, f"{name}({', '.join(arguments.values())})")
     return _Made(lines, replacement, tuple(fusing.assumed(target)), fusing.is_exact)
 
 
@@ -170,7 +170,9 @@ class _Fusing:
     def _leaf(self, node: ast.expr) -> bool:
         """A part that is an argument; false if its numbers are of a type with other arithmetic."""
         self.leaves.append(node)
-        if any(isinstance(each, _BINDING) for each in ast.walk(node)):
+        inside = list(ast.walk(node))
+        calls = [each for each in inside if isinstance(each, ast.Call)]
+        if any(isinstance(each, _BINDING) for each in inside) or not all(map(self._only_computes, calls)):
             return False
         match self.source.kinds.of(node):
             case Number(of_type):
@@ -180,19 +182,20 @@ class _Fusing:
             case kind:
                 return kind in (None, UNKNOWN)
 
-    def stores_to(self, target: ast.expr, value: ast.expr) -> bool:
-        """True if the function may store its results right to a part of an array: they have its type, and no
-        more dimensions."""
-        place, found = self.source.kinds.of(target), self.source.kinds.of(value)
-        return (
-            isinstance(target, ast.Subscript)
-            and isinstance(place, Array)
-            and isinstance(found, Array)
-            and place.element == DOUBLE
-            and not place.lists
-            and not (place.guessed or found.guessed)
-            and found.rank <= place.rank
-        )
+    def _only_computes(self, call: ast.Call) -> bool:
+        """True if a call changes no array: it comes before all operations now, not between them."""
+        path = self.source.path(call.func)
+        if path.startswith(("numpy.", "math.")):
+            return True
+        match call.func:
+            case ast.Name(id=name):
+                return name in _BUILTINS and not (
+                    name in self.source.local or name in self.source.declarations
+                )
+            case ast.Attribute(value=value, attr=name):
+                return isinstance(self.source.kinds.of(value), Array) and name not in _CHANGING
+            case _:
+                return False
 
     def assumed(self, target: ast.expr) -> Iterator[Assumption]:
         """Assumptions on the types of arrays."""
@@ -208,19 +211,27 @@ class _Fusing:
 
 _USUAL = (DOUBLE, INT, INT64)
 """Types of numbers with which Numba computes as NumPy does."""
+_BUILTINS = ("len", "float", "int", "abs", "min", "max", "round", "sum")
+_CHANGING = ("fill", "itemset", "partition", "put", "resize", "setfield", "sort")
+"""Methods of arrays that change them."""
 _BINDING = (ast.NamedExpr, ast.Lambda, ast.Yield, ast.YieldFrom, ast.Await)
 
 
-def _parameters(leaves: Sequence[ast.expr]) -> dict[str, str]:
-    """A name for each different part, by its text: that of its array where this is the only part of it."""
-    texts = list(dict.fromkeys(ast.unparse(each) for each in leaves))
-    bases = {ast.unparse(each): _named(each) for each in leaves}
-    found: dict[str, str] = {}
-    for text in texts:
-        same = [one for one in texts if bases[one] == bases[text]]
-        wanted = bases[text] if len(same) == 1 else f"{bases[text]}{same.index(text) + 1}"
-        found[text] = _fresh({*found.values(), *keyword.kwlist}, wanted)
-    return found
+def _parameters(leaves: Sequence[ast.expr]) -> dict[int, str]:
+    """A name for each part, by its place among them: that of its array where this is the only part of it.
+    Parts with the same text have one name, but calls, which may give something else each time."""
+    texts = [f"{ast.unparse(each)}{k if _calls(each) else ''}" for k, each in enumerate(leaves)]
+    bases = dict(zip(texts, map(_named, leaves), strict=True))
+    named: dict[str, str] = {}
+    for text, base in bases.items():
+        same = [one for one, other in bases.items() if other == base]
+        wanted = base if len(same) == 1 else f"{base}{same.index(text) + 1}"
+        named[text] = _fresh({*named.values(), *keyword.kwlist}, wanted)
+    return {k: named[text] for k, text in enumerate(texts)}
+
+
+def _calls(node: ast.expr) -> bool:
+    return any(isinstance(each, ast.Call) for each in ast.walk(node))
 
 
 def _named(node: ast.expr) -> str:
@@ -241,12 +252,11 @@ def _root(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _replaced(source: Source, span: Span, leaves: Sequence[ast.expr], names: Mapping[str, str]) -> str:
+def _replaced(source: Source, span: Span, leaves: Sequence[ast.expr], names: Mapping[int, str]) -> str:
     """The text of an expression with names in the place of its parts."""
     text, at, made = source.subject.text, span.start, ""
-    for each in sorted(leaves, key=lambda one: source.span(one).start):
-        place = source.span(each)
-        made += text[at : place.start] + names[ast.unparse(each)]
+    for place, k in sorted((source.span(each), k) for k, each in enumerate(leaves)):
+        made += text[at : place.start] + names[k]
         at = place.end
     return made + text[at : span.end]
 

@@ -1,0 +1,142 @@
+"""Passes over memory of array statements, and the temporary arrays that they make.
+
+NumPy evaluates an array expression one operation at a time, each over whole arrays, and stores its result in
+a new array (van der Walt, Colbert and Varoquaux, Computing in Science & Engineering 2011).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+
+from polylsp.frontends.python.inference import Kinds
+from polylsp.frontends.python.kinds import Array
+from polylsp.frontends.python.nodes import own_nodes
+from polylsp.frontends.python.numpy_functions import ELEMENTWISE
+from polylsp.frontends.python.syntax import Parsed
+from polylsp.ir.program import ArrayStatements, Site
+
+_FEWEST_TEMPORARIES = 3
+"""Temporary arrays that are worth a finding."""
+_OPERATORS = (
+    ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.BitAnd, ast.BitOr, ast.BitXor,
+)  # fmt: skip
+_PLAIN_DECORATORS = ("staticmethod", "classmethod", "property")
+
+
+def array_statements(
+    parsed: Parsed,
+    found: ast.FunctionDef | ast.AsyncFunctionDef | None,
+    body: Sequence[ast.stmt],
+    kinds: Kinds,
+    path: Callable[[ast.expr], str],
+) -> tuple[ArrayStatements, ...]:
+    """The array statements of a function (or of a module, without a definition) that follow one another,
+    where together they make several temporary arrays. Functions that a decorator may compile have none."""
+    decorators = found.decorator_list if found is not None else ()
+    if not all(isinstance(each, ast.Name) and each.id in _PLAIN_DECORATORS for each in decorators):
+        return ()
+    counting = _Counting(parsed, kinds, path)
+    runs = [run for block in _blocks(body) for run in counting.runs(block)]
+    worthy = (run for run in runs if run.temporaries >= _FEWEST_TEMPORARIES)
+    return tuple(sorted(worthy, key=lambda run: run.site))
+
+
+def _blocks(body: Sequence[ast.stmt]) -> Iterator[Sequence[ast.stmt]]:
+    """The bodies of a function, but those of functions and classes in it."""
+    yield body
+    for node in own_nodes(list(body)):
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            for name in ("body", "orelse", "finalbody"):
+                inside = getattr(node, name, None)
+                if isinstance(inside, list) and inside and isinstance(inside[0], ast.stmt):
+                    yield inside
+
+
+class _Counting:
+    def __init__(self, parsed: Parsed, kinds: Kinds, path: Callable[[ast.expr], str]) -> None:
+        self._parsed, self._kinds, self._path = parsed, kinds, path
+
+    def runs(self, block: Sequence[ast.stmt]) -> Iterator[ArrayStatements]:
+        """The longest runs of array statements in a block."""
+        run: list[tuple[ast.stmt, int, bool, str]] = []
+        for each in block:
+            found = self._counted(each)
+            if found is not None:
+                run.append((each, *found))
+            elif run:
+                yield self._made(run)
+                run = []
+        if run:
+            yield self._made(run)
+
+    def _made(self, run: Sequence[tuple[ast.stmt, int, bool, str]]) -> ArrayStatements:
+        first, last = self._parsed.site(run[0][0]), self._parsed.site(run[-1][0])
+        site = Site(first.first, last.last)
+        counts = [(operations, stores) for _, operations, stores, _ in run]
+        # The last operation's result is stored, or is the array that a name stands for.
+        temporaries = sum(operations - (not stores) for operations, stores in counts)
+        passes = sum(operations + stores for operations, stores in counts)
+        fused = sum(min(1, operations) + stores for operations, stores in counts)
+        left = sum(operations > 0 and stores for operations, stores in counts)
+        return ArrayStatements(site, len(run), passes, temporaries, fused, left, run[0][3])
+
+    def _counted(self, statement: ast.stmt) -> tuple[int, bool, str] | None:
+        """Number of operations over arrays in a statement, whether it stores their result to an array that is
+        there, and an array of that size; `None` for other statements."""
+        match statement:
+            case ast.Assign(targets=[target], value=value):
+                stores = isinstance(target, ast.Subscript)
+            case ast.AugAssign(value=value):
+                stores = True
+            case ast.Return(value=ast.expr() as value):
+                stores = False
+            case _:
+                return None
+        arrays = self._arrays(value)
+        operations = self._operations(value)
+        if not arrays or not (operations or stores):
+            return None
+        return operations, stores, arrays[0]
+
+    def _operations(self, node: ast.expr) -> int:
+        """Number of operations over arrays in an expression."""
+        match node:
+            case ast.BinOp(left=left, op=operation, right=right) if isinstance(operation, _OPERATORS):
+                inside = [left, right]
+            case ast.UnaryOp(op=ast.USub() | ast.Invert(), operand=operand):
+                inside = [operand]
+            case ast.Compare(left=left, comparators=[right]):
+                inside = [left, right]
+            case ast.Call(func=function, args=arguments) if self._is_elementwise(function):
+                inside = arguments
+            case _:
+                return 0
+        return sum(map(self._operations, inside)) + bool(self._arrays(node)) if inside else 0
+
+    def _arrays(self, node: ast.expr) -> list[str]:
+        """The arrays that an expression computes with, element by element; their names, or texts."""
+        match node:
+            case ast.BinOp(left=left, op=operation, right=right) if isinstance(operation, _OPERATORS):
+                inside = [left, right]
+            case ast.UnaryOp(operand=operand):
+                inside = [operand]
+            case ast.Compare(left=left, comparators=[right]):
+                inside = [left, right]
+            case ast.Call(func=function, args=arguments) if self._is_elementwise(function):
+                inside = arguments
+            case _:
+                kind = self._kinds.of(node)
+                is_array = isinstance(kind, Array) and not kind.lists and kind.rank > 0
+                return [_name(node)] if is_array else []
+        return [name for each in inside for name in self._arrays(each)]
+
+    def _is_elementwise(self, function: ast.expr) -> bool:
+        root, _, name = self._path(function).rpartition(".")
+        return root == "numpy" and name in ELEMENTWISE
+
+
+def _name(node: ast.expr) -> str:
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return ast.unparse(node)
