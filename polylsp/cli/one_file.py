@@ -198,7 +198,8 @@ def _edit(chosen: _Action, given_up: frozenset[str], observe: Observer) -> Union
     report = _analyse(file, given_up, observe)
     ask = _ask(source, report, chosen)
     if ask is None:
-        return Declined(no_loop(source, report))
+        of_arrays = chosen.action == "fuse-arrays"
+        return Declined("no array statement with temporaries here" if of_arrays else no_loop(source, report))
     observe(f"edit {chosen.action} {chosen.line}", ask.function, 0, 1)
     return edit(file.path, file.text, file.settings, _as_tuned(file, source, report, ask))
 

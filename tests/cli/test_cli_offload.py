@@ -320,3 +320,24 @@ def test_a_disk_that_is_full(polylsp, file: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_text_that_cannot_be_written_as_it_was_read(polylsp, file: Path) -> None:
     file.write_bytes(codecs.BOM_UTF16_LE + SCALE.encode("utf-16-le") + b"\xd8")
     refused(polylsp, "not edited: its text cannot be written as it was read")
+
+
+ARRAYS = """import numpy as np
+from numpy.typing import NDArray
+
+
+def f(x: NDArray[np.float64], k: float):
+    print(k)
+    return np.exp(-x * x / k) + k
+"""
+
+
+def test_array_statements_are_fused_on_request(polylsp, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(ARRAYS)
+    ran = polylsp("offload", "a.py:7", "--transform", "fuse-arrays", "--write")
+    assert ran.status == 0, ran.err
+    made = (tmp_path / "a.py").read_text()
+    assert "@vectorize\ndef _f_result(x, k):\n    return np.exp(-x * x / k) + k\n" in made
+    assert "    return _f_result(x, k)\n" in made
+    ran = polylsp("offload", "a.py:6", "--transform", "fuse-arrays")
+    assert (ran.status, ran.err) == (2, "polylsp: a.py:6: no array statement with temporaries here\n")
