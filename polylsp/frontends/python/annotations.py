@@ -23,7 +23,7 @@ from polylsp.frontends.python.kinds import (
     NumberType,
     Other,
 )
-from polylsp.frontends.python.names import ClassOf, Declarations, path_of, type_name
+from polylsp.frontends.python.names import ClassOf, Declarations, Value, path_of, type_name
 from polylsp.ir.library import PYTHON_GENERATORS
 
 _LISTS = ("list", "List", "Sequence", "MutableSequence")
@@ -84,6 +84,8 @@ def _named(name: str, declarations: Declarations) -> Kind | None:
     if name in ("dict", "Dict", "set", "str"):
         return Other(f"a {name.lower()}")
     found = declarations.get(name)
+    if isinstance(found, Value):
+        return found.annotates
     return Instance(name) if isinstance(found, ClassOf) else None
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from polylsp.core.processes import contained
 from polylsp.core.query import query
+from polylsp.frontends.python.annotations import annotated
 from polylsp.frontends.python.callables import (
     Definition,
     callable_of,
@@ -167,6 +168,12 @@ def _declared(item: Item) -> tuple[tuple[str, Declaration], ...]:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int() | float() as number)):
                 if stores[name] == 1:
                     found[name] = Value(kinds.own.get(name, UNKNOWN), number)
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=ast.Subscript() as value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.Subscript() as value)
+            ) if stores[name] == 1 and isinstance(value.value, (ast.Name, ast.Attribute)):
+                # `Vector = NDArray[np.float64]`
+                found[name] = Value(kinds.own.get(name, UNKNOWN), annotates=annotated(value, found))
             case _:
                 pass
     return tuple(found.items())

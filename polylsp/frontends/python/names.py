@@ -63,11 +63,13 @@ class Callable:
 @dataclass(frozen=True, slots=True)
 class Value:
     """A variable of the module. `constant` is its value where it is a number that never changes. `kept`: a
-    function of the file may bind it, or alias its value."""
+    function of the file may bind it, or alias its value. `annotates`: it stands for a type, and this is the
+    kind of what is annotated with it."""
 
     kind: Kind
     constant: int | float | None = None
     kept: bool = False
+    annotates: Kind | None = None
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from functools import cached_property, lru_cache
 
 from polylsp.frontends.python.definitions import Item
 from polylsp.frontends.python.names import Callable, Declaration
+from polylsp.frontends.python.older_syntax import in_older_words
 from polylsp.frontends.python.shape_names import name_lengths
 from polylsp.frontends.python.words import Line
 from polylsp.ir.program import Rejection, Site
@@ -54,7 +55,16 @@ class Parsed:
 
 def parse(texts: tuple[str, ...], lines: tuple[Line, ...]) -> Parsed | Rejection:
     """The syntax tree of a function, or where and why there is none."""
-    written = _Written(texts)
+    found = _parsed(texts, texts, lines)
+    if isinstance(found, Parsed) or found.code != "syntax-error":
+        return found
+    older = in_older_words(texts, lines)
+    return _parsed(older, texts, lines) if older != texts else found
+
+
+def _parsed(words: tuple[str, ...], texts: tuple[str, ...], lines: tuple[Line, ...]) -> Parsed | Rejection:
+    """The syntax tree of `words` that stand in the place of tokens."""
+    written = _Written(words)
     for line in lines:
         written.line(line)
     try:

@@ -6,8 +6,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_PREFIX = r"(?:[rRbBuUfF]|[bBfF][rR]|[rR][bBfF])?"
+_PREFIX = r"(?:[rRbBuUfFtT]|[bBfFtT][rR]|[rR][bBfFtT])?"
+_INNER = r"\"(?:[^\"\\\n{}]|\\.)*\"|'(?:[^'\\\n{}]|\\.)*'"
+_FIELD = rf"\{{(?!\{{)(?:[^{{}}\"'\n]|{_INNER}|\{{(?:[^{{}}\"'\n]|{_INNER})*\}})*\}}"
+_FORMATTED = "|".join(
+    rf"{quote}(?:[^{quote}\\\n{{]|\\[\s\S]|\{{\{{|{_FIELD})*{quote}(?!{quote})" for quote in ('"', "'")
+)
+"""Formatted strings whose fields hold strings with the same quotes (PEP 701)."""
 _STRING = (
+    rf"(?:[fFtT][rR]?|[rR][fFtT])(?:{_FORMATTED})|"
     rf"{_PREFIX}(?:\"\"\"(?:[^\"\\]|\\[\s\S]|\"(?!\"\"))*(?:\"\"\"|\Z)|'''(?:[^'\\]|\\[\s\S]|'(?!''))*(?:'''|\Z)"
     r"|\"(?:[^\"\\\n]|\\[\s\S])*\"?|'(?:[^'\\\n]|\\[\s\S])*'?)"
 )
