@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
+from pathlib import Path
 
 from polylsp.cli.output import Exit, complain
 
@@ -31,3 +33,19 @@ def run(options: argparse.Namespace) -> int:
     except OSError as error:
         complain(f"cannot listen on {host}:{port}: {error.strerror or error}")
         return Exit.USAGE
+
+
+def jupyter(_manager: object) -> dict[str, dict[str, object]]:
+    """The server as Jupyter's extension for language servers starts it, for notebooks and files (an entry point
+    of the group `jupyter_lsp_spec_v1`)."""
+    script = Path(sys.executable).with_name("polylsp")
+    return {
+        "polylsp": {
+            "version": 2,
+            "argv": [str(script) if script.exists() else "polylsp", "serve"],
+            "languages": ["python", "c"],
+            "mime_types": ["text/python", "text/x-ipython", "text/x-python", "text/x-csrc"],
+            "display_name": "polylsp",
+            "requires_documents_on_disk": False,
+        }
+    }
