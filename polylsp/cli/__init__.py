@@ -37,6 +37,7 @@ TRANSFORMS = (
     "substitute-induction",
     "copy",
     "slices",
+    "fill",
     "fuse-arrays",
 )
 """As in `model/action.py`, which `--help` must not load."""

@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def jupyter(_manager: object) -> dict[str, dict[str, object]]:
-    """The server as Jupyter's extension for language servers starts it, for notebooks and files (an entry point
+    """The server as Jupyter's extension for language servers starts it, for notebooks and files (entry point
     of the group `jupyter_lsp_spec_v1`)."""
     script = Path(sys.executable).with_name("polylsp")
     return {

@@ -121,6 +121,10 @@ def _in_python(subject: Subject, ask: Ask, settings: Settings, again: Again) -> 
     match ask.action:
         case "slices":
             return limited(settings, lambda: numpy_slices.edit(subject, ask.ordinal))
+        case "fill":
+            from polylsp.targets.numba import list_filling
+
+            return list_filling.edit(subject, ask.ordinal)
         case "copy":
             return limited(settings, lambda: restructure_python.copy_edit(subject, ask.ordinal))
         case "numba":

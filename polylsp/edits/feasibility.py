@@ -305,6 +305,7 @@ def feasibility(trials: Trials) -> Feasibility:
         refused += _refused(trials, loop)
         if not transformed:
             possible += [*_rewritten(trials, loop), *_on_slices(trials, loop), *_from_copies(trials, loop)]
+            possible += _filled(trials, loop)
         if transformed:
             possible += [*_assumed(trials, loop), *_chained(trials, loop), *_alone(trials, loop)]
     if transformed:
@@ -372,6 +373,15 @@ def _on_slices(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
     if isinstance(found, Edited):
         loops = loops_of(trials.subject, loop.ordinal)
         yield Possible("slices", loop.ordinal, loops, assumptions=found.assumptions)
+
+
+def _filled(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
+    """Arrays in the place of lists that a loop appends to."""
+    span = trials.subject.span(loop.site)
+    if ".append(" in trials.subject.text[span.start : span.end]:
+        found = trials.answer("fill", loop.ordinal, loop.ordinal)
+        if isinstance(found, Edited):
+            yield Possible("fill", loop.ordinal, (loop.ordinal,), assumptions=found.assumptions)
 
 
 def _from_copies(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:

@@ -57,6 +57,7 @@ from polylsp.engine.prepared import (
     urgent_first,
 )
 from polylsp.engine.reading import Links, called, language_for, read, read_urgent
+from polylsp.ir.verdict import Sequential
 from polylsp.model.action import Answer, Ask, Declined, Kept
 from polylsp.model.facts import (
     Feasibility,
@@ -204,7 +205,9 @@ def tried(
     from polylsp.edits.feasibility import Trials, feasibility
 
     found = Feasibility()
-    if task.wanted.schedules and answer.facts.nests:
+    # Loops that append to lists are in order without a model.
+    ordered = any(isinstance(loop.verdict, Sequential) for loop in answer.facts.loops)
+    if task.wanted.schedules and (answer.facts.nests or ordered):
         pause()
         found = contained(
             f"trying the edits of the function `{answer.facts.name}`",

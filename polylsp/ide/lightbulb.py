@@ -45,7 +45,7 @@ _BEST: dict[str, tuple[ActionName, ...]] = {
     "needs-interchange": ("interchange", "numba"),
     "needs-distribution": ("distribute", "numba"),
     "needs-skewing": ("skew", "numba"),
-    "sequential-loop": ("copy", "distribute", "interchange", "skew", "expand", "numba"),
+    "sequential-loop": ("fill", "copy", "distribute", "interchange", "skew", "expand", "numba"),
 }
 """Actions that answer a finding about a loop, the best one first."""
 

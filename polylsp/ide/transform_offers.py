@@ -86,6 +86,9 @@ def _told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Pos
             return Told(f"Sum up in a local variable over the loop {name}", codes=("reduction-loop",))
         case "substitute-induction":
             return Told(f"Compute what the loop {name} counts from its iterator", codes=("parallel-loop",))
+        case "fill":
+            title = f"Fill arrays by index in the loop {name} instead of appending"
+            return Told(title, "quickfix", ("sequential-loop", "not-analyzable"))
         case "copy":
             return Told(_from_copies(loop), codes=("sequential-loop",))
         case "restrict":

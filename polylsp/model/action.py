@@ -23,7 +23,7 @@ KernelTarget = Literal["cuda", "pycuda", "cupy", "numba-cuda"]
 TransformName = Literal[
     "interchange", "distribute", "fuse", "skew", "tile", "time-tile", "unroll-and-jam", "simd",
     "restructure", "privatize", "expand", "restrict", "overlap-check", "rewrite-reduction",
-    "substitute-induction", "copy", "slices", "fuse-arrays",
+    "substitute-induction", "copy", "slices", "fill", "fuse-arrays",
 ]  # fmt: skip
 """A change of the code that exposes parallelism or locality, or discharges an assumption."""
 
@@ -48,8 +48,8 @@ KERNELS_OF: dict[str, KernelTarget] = {name: each[0] for name, each in KERNEL_TA
 
 TRANSFORMS: tuple[TransformName, ...] = get_args(TransformName)
 TRANSFORMS_OF: dict[str, tuple[TransformName, ...]] = {
-    "c": tuple(each for each in TRANSFORMS if each not in ("slices", "fuse-arrays")),
-    "python": ("copy", "slices", "fuse-arrays"),
+    "c": tuple(each for each in TRANSFORMS if each not in ("slices", "fill", "fuse-arrays")),
+    "python": ("copy", "slices", "fill", "fuse-arrays"),
 }
 """The transforms of loops in each language, by its name."""
 

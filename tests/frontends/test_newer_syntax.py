@@ -15,7 +15,7 @@ from polylsp.ir.verdict import Parallel
 HEAD = "import numpy as np\nfrom numpy.typing import NDArray\n\n\n"
 LOOP = "    for i in range(n):\n        a[i] = a[i] * 2.0\n"
 PARAMETERS = "(n: int, a: NDArray[np.float64])"
-DEF = f"{DEF}"
+DEF = f"def f{PARAMETERS}:\n"
 
 TYPED = "def f[T: (int, float), *Ts, **P]"
 METHOD = "class A[T](list[T]):\n    def f[S](self, n: int, a: NDArray[np.float64]):\n"
