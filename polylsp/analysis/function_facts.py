@@ -292,7 +292,7 @@ def _decided_by_names(function: Function, loops: list[Loop], known: dict[int, Ve
         if not isinstance(before, Unknown) or before.would_help:
             continue
         # Loops over values that are no numbers in arrays stay silent.
-        if before.rejection.code != "generic-iterable":
+        if before.rejection.code not in ("generic-iterable", "whole-arrays"):
             by_purity = any(one.kind == "pure-call" for one in by_names.assumptions)
             found[ordinal] = replace(before, would_help=by_names.assumptions) if by_purity else by_names
     return found

@@ -654,6 +654,7 @@ RejectionCode = Literal[
     "non-affine-subscript",
     "non-affine-bound",
     "generic-iterable",
+    "whole-arrays",
     "non-affine-condition",
     "data-dependent-exit",
     "data-dependent-value",

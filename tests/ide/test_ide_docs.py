@@ -16,7 +16,7 @@ REJECTIONS: tuple[str, ...] = get_args(RejectionCode)
 CODES = (*LOOP_CODES, *ARRAY_CODES, *PRAGMA_CODES, *REJECTIONS)
 EXAMPLE = re.compile(r"^```c(?! *file=)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PYTHON_EXAMPLE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PYTHON_ONLY = ("generic-iterable", "array-temporaries")
+PYTHON_ONLY = ("generic-iterable", "array-temporaries", "whole-arrays")
 
 
 def gives(example: str, code: str) -> bool:

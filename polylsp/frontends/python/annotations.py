@@ -26,6 +26,8 @@ from polylsp.frontends.python.kinds import (
 from polylsp.frontends.python.names import ClassOf, Declarations, Value, path_of, type_name
 from polylsp.ir.library import PYTHON_GENERATORS
 
+LIBRARY_ARRAYS = {"torch": "a tensor of PyTorch", "jax": "an array of JAX", "cupy": "an array of CuPy"}
+"""Arrays of other libraries than NumPy, which compilers of loops do not take."""
 _LISTS = ("list", "List", "Sequence", "MutableSequence")
 _JAXTYPING: dict[str, NumberType] = {
     "Float": DOUBLE, "Float64": DOUBLE, "Float32": DTYPES["float32"], "Float16": DTYPES["float16"],
@@ -45,8 +47,12 @@ def annotated(node: ast.expr | None, declarations: Declarations) -> Kind | None:
         return _generic(node, declarations)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         return _optional([node.left, node.right], declarations)
-    if path_of(node, declarations) in PYTHON_GENERATORS:
+    path = path_of(node, declarations)
+    if path in PYTHON_GENERATORS:
         return GENERATOR
+    library = path.partition(".")[0]
+    if library in LIBRARY_ARRAYS and path.rpartition(".")[2] in ("Tensor", "Array", "ndarray"):
+        return Other(LIBRARY_ARRAYS[library])
     return _named(type_name(node), declarations)
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from polylsp.frontends.python.iterables import Counted, Given, counted_by
 from polylsp.frontends.python.kinds import INT, Array, Number
+from polylsp.frontends.python.library_loops import for_whole_arrays
 from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import (
     Context,
@@ -335,6 +336,10 @@ def _changed(inner: Block) -> Iterator[Variable]:
 def for_loop(context: Context, node: ast.For) -> list[Statement]:
     """A `for` loop, as loops that count; most are one, `np.ndindex` makes one for each dimension."""
     fx = Effects()
+    for_library = for_whole_arrays(context, node)
+    if for_library is not None:
+        context.for_libraries.add(id(node))
+        return _blocked(context, node, for_library)
     counted = counted_by(context, node, fx)
     if fx.rejections or not counted:
         return _blocked(context, node, fx.rejections[0])
@@ -349,7 +354,7 @@ def _blocked(context: Context, node: ast.For, rejection: Rejection) -> list[Stat
     context.depth -= 1
     name = spelled(node.target.id) if isinstance(node.target, ast.Name) else None
     reads = named_in(context, node.iter)
-    if not concerns_arrays(context, node):
+    if rejection.code != "whole-arrays" and not concerns_arrays(context, node):
         rejection = replace(rejection, code="generic-iterable", advice="")
         body = body if any(holds_numbers(context, one) for one in nodes_in(node)) else unreported(body)
     repeats = not _yields_once(context, node.iter)

@@ -142,7 +142,9 @@ class Context(UniqueNames):
     stand for from their bindings on; `aliased` are names that share arrays with other such names; `agreed`
     are the assumptions on lengths; `is_module`: this is the code outside of functions; `own` is a method's
     first parameter, its object, and `rebound` are attributes that get another array; `name` the function's;
-    `mask` the condition, in words, under which elements are stored.
+    `mask` the condition, in words, under which elements are stored. `makers` are the functions whose results
+    names are bound to; loops (identities) `for_libraries` have no model, since they take single elements of
+    arrays that are not NumPy's.
     """
 
     parsed: Parsed
@@ -174,6 +176,8 @@ class Context(UniqueNames):
     shapes: Shapes = field(default_factory=_no_shapes)
     depth: int = 0
     implied: int = 0
+    makers: Mapping[str, tuple[ast.expr, ...]] = field(default_factory=dict[str, "tuple[ast.expr, ...]"])
+    for_libraries: set[int] = field(default_factory=set[int])
 
     def site(self, node: ast.AST) -> Site:
         """The tokens of a node of the tree."""

@@ -51,8 +51,9 @@ def _is_numeric(context: Context, node: ast.AST) -> bool:
 def aside(context: Context, body: Sequence[ast.stmt]) -> frozenset[int]:
     """Ordinals of the loops of a function that do not compute with elements of arrays, and make no list."""
     loops = (one for one in own_nodes(body) if isinstance(one, ast.For | ast.While))
+    own = (one for one in loops if id(one) not in context.for_libraries)
     return ordinals_of(
-        context, (one for one in loops if not any(_computes(context, n) for n in own_nodes([one])))
+        context, (one for one in own if not any(_computes(context, n) for n in own_nodes([one])))
     )
 
 
