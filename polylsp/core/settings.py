@@ -104,6 +104,13 @@ class Settings:
     cache_kb: int = field(
         default=256, metadata={"doc": "Size in KiB of the cache whose half a tile's data may fill."}
     )
+    numba_options: tuple[str, ...] = field(
+        default=(),
+        metadata={
+            "doc": "Options of the decorators of Numba that edits write: `cache` keeps what is compiled, and"
+            " `fastmath` lets numbers be added up in other orders."
+        },
+    )
     cuda_fusion: str = field(
         default="auto",
         metadata={

@@ -78,7 +78,7 @@ class Subject:
     file; `pragmas` are those of the function, of all families, and `macros` those that its text uses;
     `again_strictly` analyses it without presumptions; `members` are the variables that stand for members of
     structures, by name; `sizes` those with the number of used elements of an array, by the array's name;
-    `in_package`: the file is part of a package of Python."""
+    `in_package`: the file is part of a package of Python; `numba_options` are those of new decorators."""
 
     text: str
     start: int
@@ -96,6 +96,7 @@ class Subject:
     members: Mapping[str, Member] = field(default_factory=dict[str, Member])
     sizes: Mapping[str, str] = field(default_factory=dict[str, str])
     in_package: bool = False
+    numba_options: tuple[str, ...] = ()
 
     @cached_property
     def strict(self) -> Subject:
@@ -107,7 +108,7 @@ class Subject:
         )
         if not resting or self.again_strictly is None:
             return self
-        return replace(self.again_strictly(), in_package=self.in_package)
+        return replace(self.again_strictly(), in_package=self.in_package, numba_options=self.numba_options)
 
     def of(self, other: Companion) -> Subject:
         """The text and the program of another function of the file, or of a header, of whose loops nothing is

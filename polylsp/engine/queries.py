@@ -115,8 +115,10 @@ def _subject_of(
     task = task_of(one, summarised, wanted, cached=settings.cache)
     task = at_hand(task) or task
     found = placed_in(text, prepared, starts, task, decided(task), functions.included)
-    in_package = found.language == PYTHON.name and Path(path).with_name("__init__.py").is_file()
-    return replace(found, in_package=True) if in_package else found
+    if found.language != PYTHON.name:
+        return found
+    in_package = Path(path).with_name("__init__.py").is_file()
+    return replace(found, in_package=in_package, numba_options=settings.numba_options)
 
 
 def wanted_of(

@@ -90,6 +90,18 @@ def test_parts_of_arrays_are_arguments() -> None:
     )
 
 
+def test_decorators_have_the_options_of_the_settings() -> None:
+    settings = Settings(numba_options=("cache", "fastmath", "x); print("))
+    for action, body, wanted in (
+        ("fuse-arrays", "w = np.exp(-a * a) / k", "@vectorize(cache=True, fastmath=True)\n"),
+        ("numba", "for i in range(n): a[i] *= 2.0", "@njit(parallel=True, cache=True, fastmath=True)\n"),
+    ):
+        text = f"{HEAD}    {body}\n"
+        (placed,) = analyse("a.py", text, settings, schedules=False).functions
+        answer = edit("a.py", text, settings, Ask(action, "f", placed.start, 1))  # type: ignore[arg-type]
+        assert isinstance(answer, Edited) and wanted in applied(text, answer.replacements)
+
+
 FORMS = {
     "numbers are computed once": ("w = a * (k * 2.0) + n * b - k", "_f_w(a, k * 2.0, n, b, k)"),
     "a mask": (

@@ -22,6 +22,7 @@ from polylsp.ir.verdict import Assumption
 from polylsp.model.action import Answer, Declined, Edited, Replacement
 from polylsp.targets.numba.extraction import function_place, module_source
 from polylsp.targets.numba.numba_subset import ELEMENTWISE
+from polylsp.targets.numba.prange import options
 from polylsp.targets.numba.python_imports import importing, spelled
 from polylsp.targets.numba.python_loops import Source, source_of
 
@@ -116,7 +117,9 @@ def _fused(source: Source, node: ast.stmt, vectorize: str, names: set[str]) -> _
     # Parentheses around it stay in the statement.
     body = (f"return ({text})" if "\n" in text else f"return {text}").split("\n")
     arguments = {parameters[k]: ast.unparse(each) for k, each in enumerate(fusing.leaves)}
-    lines = (f"@{vectorize}", f"def {name}({', '.join(arguments)}):", f"    {body[0]}", *body[1:])
+    given = options(source)
+    decorator = f"@{vectorize}({given})" if given else f"@{vectorize}"
+    lines = (decorator, f"def {name}({', '.join(arguments)}):", f"    {body[0]}", *body[1:])
     # Numba (0.68) stores to an `out` without regard to its strides: the statement stores the result.
     replacement = Replacement(span, f"{name}({', '.join(arguments.values())})")
     return _Made(lines, replacement, tuple(fusing.assumed(target)), fusing.is_exact)

@@ -146,12 +146,18 @@ def is_compiled(source: Source) -> bool:
     return any(source.path(_function(one)) in _COMPILERS for one in source.definition.decorator_list)
 
 
+def options(source: Source, *more: str) -> str:
+    """Options of a new decorator: those of the user's settings after `more`."""
+    chosen = (each for each in source.subject.numba_options if each in ("cache", "fastmath"))
+    return ", ".join(f"{each}=True" for each in (*more, *chosen))
+
+
 def decorated(source: Source, njit: str) -> Decorated | Declined:
     """The decorator, spelled `njit` where there is none yet."""
     decorators = source.definition.decorator_list
     if not decorators:
         start = source.subject.start
-        text = f"@{njit}(parallel=True)\n{source.subject.indentation(start)}"
+        text = f"@{njit}({options(source, 'parallel')})\n{source.subject.indentation(start)}"
         return Decorated((Replacement(Span(start, start), text),), False)
     only = decorators[0]
     called = only.func if isinstance(only, ast.Call) else only
