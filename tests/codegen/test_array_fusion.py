@@ -104,9 +104,9 @@ def test_decorators_have_the_options_of_the_settings() -> None:
 
 FORMS = {
     "numbers are computed once": ("w = a * (k * 2.0) + n * b - k", "_f_w(a, k * 2.0, n, b, k)"),
-    "a mask": (
-        "w = np.where((a > k) & (b < 2.0), a * k, -b)",
-        "return np.where((a > k) & (b < 2.0), a * k, -b)",
+    "a choice": (
+        "w = np.where((a > k) & (b < 2), a * k, np.where(c > 1, c, b - 1))",
+        "return ((a * k) if ((a > k) & (b < 2)) else (((c) if (c > 1) else (b - 1))))",
     ),
     "whole numbers": ("w = a * c + c / 2 - k", "return a * c + c / 2 - k"),
     "a result": ("return np.exp(-a * a) / k", "return _f_result(a, k)"),
@@ -133,6 +133,15 @@ def test_types_that_numba_computes_in_another_way_are_left_alone() -> None:
     text = HEAD.replace("a: NDArray[np.float64]", "a: NDArray[np.float32]")
     answer = fused(f"{text}    w = 0.5 * a + a * a - 1.0\n    return w\n")
     assert not isinstance(answer, Edited) and "of type `float64`" in answer.reason
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["(a > k) * (b < k)", "(a > k) + 0.5 * b", "np.where(a > k, b > k, a < b)", "np.sqrt(a > k) * b * k"],
+)
+def test_arithmetic_of_other_numbers_is_left_to_numpy(value: str) -> None:
+    answer = fused(f"{HEAD}    w = {value}\n    v = np.exp(a * k) - b\n    return w, v\n")
+    assert isinstance(answer, Edited) and all("_f_w" not in each.text for each in answer.replacements)
 
 
 def test_functions_that_may_change_arrays_are_called_where_they_were() -> None:
@@ -175,6 +184,7 @@ _NAMES = (
     "0.5",
     "2",
     "np.pi",
+    "(a[1:-1] > b[2:])",
 )
 _FUNCTIONS = (
     "np.sqrt(np.abs({}))",
@@ -182,6 +192,7 @@ _FUNCTIONS = (
     "np.sin({})",
     "np.maximum({}, {})",
     "np.where({} > {}, {}, {})",
+    "np.where({} <= {}, {}, 1)",
 )
 
 
@@ -236,7 +247,7 @@ def results(text: str) -> list[Any]:
         with np.errstate(all="ignore"):
             try:
                 found += space["f"](size, 1.5, a, b, c)
-            except ValueError as error:
+            except (TypeError, ValueError) as error:
                 found.append(np.array([len(str(error)) > 0]))
     return found
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from polylsp.core.text import Span, newline
 from polylsp.emit.subject import Subject
 from polylsp.frontends.python.kinds import DOUBLE, INT, INT64, UNKNOWN, Array, Number
+from polylsp.frontends.python.syntax import constant
 from polylsp.ir.program import ArrayStatements
 from polylsp.ir.verdict import Assumption
 from polylsp.model.action import Answer, Declined, Edited, Replacement
@@ -30,7 +31,8 @@ _EXACT = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.BitAnd, ast.BitOr)
 """Operations whose results are the same to the last bit."""
 _OPERATIONS = (*_EXACT, ast.Pow)
 _COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
-_FUNCTIONS = frozenset((*(f"numpy.{name}" for name in ELEMENTWISE), "numpy.where"))
+_FUNCTIONS = frozenset(f"numpy.{name}" for name in ELEMENTWISE)
+_CHOICE = "numpy.where"
 _CONSTANTS = ("numpy.pi", "numpy.e", "math.pi", "math.e")
 _FEWEST = 2
 """Operations in one function: a single one is NumPy's own."""
@@ -113,7 +115,7 @@ def _fused(source: Source, node: ast.stmt, vectorize: str, names: set[str]) -> _
     parameters = _parameters(fusing.leaves)
     name = _fresh(names, f"_{source.definition.name.strip('_')}_{_named(target)}")
     span = source.span(value)
-    text = _replaced(source, span, fusing.leaves, parameters)
+    text = fusing.text(value, {id(each): parameters[k] for k, each in enumerate(fusing.leaves)})
     # Parentheses around it stay in the statement.
     body = (f"return ({text})" if "\n" in text else f"return {text}").split("\n")
     arguments = {parameters[k]: ast.unparse(each) for k, each in enumerate(fusing.leaves)}
@@ -127,11 +129,13 @@ def _fused(source: Source, node: ast.stmt, vectorize: str, names: set[str]) -> _
 
 @dataclass
 class _Fusing:
-    """Operations of an expression, and its other parts (`leaves`), in order."""
+    """Operations of an expression, its calls of `where` (`choices`), and its other parts (`leaves`), in
+    order."""
 
     source: Source
     operations: int = 0
     leaves: list[ast.expr] = field(default_factory=list[ast.expr])
+    choices: list[ast.expr] = field(default_factory=list[ast.expr])
     is_exact: bool = True
 
     def collect(self, node: ast.expr) -> bool:
@@ -146,23 +150,67 @@ class _Fusing:
             case _ if self._is_number(node):
                 return self._leaf(node)
             case ast.BinOp(left=left, op=operation, right=right) if isinstance(operation, _OPERATIONS):
+                truths = [_is_truth(left), _is_truth(right)]
+                # Numba adds and multiplies truth values as whole numbers.
+                if truths != [isinstance(operation, ast.BitAnd | ast.BitOr)] * 2:
+                    return False
+                if isinstance(operation, ast.Pow) and not self._has_power(left, right):
+                    return False
                 self.is_exact &= isinstance(operation, _EXACT)
                 inside = [left, right]
             case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
+                if _is_truth(operand):
+                    return False
                 inside = [operand]
             case ast.Compare(left=left, ops=[operation], comparators=[right]) if isinstance(
                 operation, _COMPARISONS
             ):
                 inside = [left, right]
-            case ast.Call(func=function, args=arguments, keywords=[]) if self.source.path(
-                function
-            ) in _FUNCTIONS and not any(isinstance(each, ast.Starred) for each in arguments):
-                self.is_exact = False
+            case ast.Call(func=function, args=arguments, keywords=[]) if self._is_elementwise(
+                function, len(arguments)
+            ) and not any(isinstance(each, ast.Starred) for each in arguments):
+                is_choice = self.source.path(function) == _CHOICE
+                if any(map(_is_truth, arguments[is_choice:])):
+                    return False
+                if is_choice:
+                    self.choices.append(node)
+                else:
+                    self.is_exact = False
                 inside = arguments
             case _:
                 return self._leaf(node)
         self.operations += 1
         return all(self.collect(each) for each in inside)
+
+    def _has_power(self, base: ast.expr, exponent: ast.expr) -> bool:
+        """True unless NumPy may refuse a power: of a whole number, with a negative exponent."""
+        whole = all(map(self._is_whole, (base, exponent)))
+        return not whole or (constant(exponent) or -1) >= 0
+
+    def _is_whole(self, node: ast.expr) -> bool:
+        kind = self.source.kinds.of(node)
+        of_type = kind.type if isinstance(kind, Number) else kind.element if isinstance(kind, Array) else None
+        return of_type in (INT, INT64)
+
+    def _is_elementwise(self, function: ast.expr, count: int) -> bool:
+        path = self.source.path(function)
+        return path in _FUNCTIONS or (path == _CHOICE and count == 3)
+
+    def text(self, node: ast.expr, names: Mapping[int, str]) -> str:
+        """A part of the expression, with names in the place of leaves (their identities). Numba makes arrays
+        of what `where` gives for numbers of two types: conditional expressions stand for these."""
+        if id(node) in names:
+            return names[id(node)]
+        if isinstance(node, ast.Call) and any(each is node for each in self.choices):
+            condition, chosen, other = (f"({self.text(one, names)})" for one in node.args)
+            return f"({chosen} if {condition} else {other})"
+        text, whole = self.source.subject.text, self.source.span(node)
+        made, at = "", whole.start
+        for part in _outermost(node, {*names, *map(id, self.choices)}):
+            place = self.source.span(part)
+            made += text[at : place.start] + self.text(part, names)
+            at = place.end
+        return made + text[at : whole.end]
 
     def _is_number(self, node: ast.expr) -> bool:
         """True if a value is certainly no array."""
@@ -233,6 +281,27 @@ def _parameters(leaves: Sequence[ast.expr]) -> dict[int, str]:
     return {k: named[text] for k, text in enumerate(texts)}
 
 
+def _is_truth(node: ast.expr) -> bool:
+    """True if a value consists of truth values, as far as its form tells."""
+    match node:
+        case ast.Compare() | ast.Constant(value=bool()):
+            return True
+        case ast.BinOp(left=left, op=ast.BitAnd() | ast.BitOr()):
+            return _is_truth(left)
+        case _:
+            return False
+
+
+def _outermost(node: ast.expr, among: set[int]) -> Iterator[ast.expr]:
+    """The parts of an expression that are among some (identities), without those inside of one another."""
+    for each in ast.iter_child_nodes(node):
+        if isinstance(each, ast.expr):
+            if id(each) in among:
+                yield each
+            else:
+                yield from _outermost(each, among)
+
+
 def _calls(node: ast.expr) -> bool:
     return any(isinstance(each, ast.Call) for each in ast.walk(node))
 
@@ -253,15 +322,6 @@ def _root(node: ast.expr) -> str:
     while isinstance(node, (ast.Subscript, ast.Attribute)):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
-
-
-def _replaced(source: Source, span: Span, leaves: Sequence[ast.expr], names: Mapping[int, str]) -> str:
-    """The text of an expression with names in the place of its parts."""
-    text, at, made = source.subject.text, span.start, ""
-    for place, k in sorted((source.span(each), k) for k, each in enumerate(leaves)):
-        made += text[at : place.start] + names[k]
-        at = place.end
-    return made + text[at : span.end]
 
 
 def _fresh(names: set[str], wanted: str) -> str:
