@@ -19,6 +19,7 @@ from .device import Device
 from .playing import SHARED, Played, Ran, many, on_gpu, written
 from .python_nests import trial
 from .python_samples import FOLDER, compared, tried
+from .simulating import simulated
 
 SETTINGS = Settings(offload_threshold=0)
 SAMPLES = {
@@ -425,6 +426,42 @@ def test_a_subscript_may_count_from_the_end_in_a_loop_that_nothing_counts(
     assert after.compiled and before.printed == after.printed
 
 
+FLOORED = """import numpy as np
+from numpy.typing import NDArray
+
+
+def floored(n: int, m: int, x: NDArray[np.float64], w: NDArray[np.int64], y: NDArray[np.float64]) -> None:
+    for i in range(n):
+        x[i] = i // 3 + 10 * ((i - 5) // 4) + 100 * ((m - i) % 7) + 1000 * (w[i] // 2)
+        x[i] += y[i // 2] + y[(i + 1) % 5]
+    for i in range(n):
+        if i % 2 == 0:
+            w[i] = (w[i] - 9) % 4
+        else:
+            w[i] = (3 - i) // 2
+
+
+x, w, y = np.zeros(40), np.arange(40) * 3 % 11 - 5, np.arange(40.0) * 1e-3
+for n, m in ((40, 3), (40, -8), (1, 1), (0, 2)):
+    floored(n, m, x, w, y)
+    print(x.tolist(), w.tolist())
+"""
+
+
+@pytest.mark.parametrize("target", ["pycuda", "numba-cuda"])
+def test_whole_numbers_are_divided_as_in_python(target: KernelTarget, played: Played, tmp_path: Path) -> None:
+    done = on_gpu("floored.py", FLOORED, SETTINGS, "floored", whole=False, target=target)
+    assert not done.declined
+    programs = [("before", FLOORED), ("after", done.text)]
+    if target == "numba-cuda":
+        before, after = (printed for printed, _ in simulated(tmp_path, *programs))
+        assert before == after
+        return
+    assert "i / 3" in done.text and "i % 2 == 0" in done.text
+    before, after = played.run(*written(tmp_path, programs))
+    assert before.printed == after.printed and after.compiled
+
+
 LARGE = """import numpy as np
 from numpy.typing import NDArray
 
@@ -732,7 +769,8 @@ def f(n: int, x: NDArray[np.float64], y: NDArray[np.float64], w: NDArray[np.int6
 REFUSED = {
     "subscripts that are data": ("for i in range(n): x[i] = y[w[i] + 1]", "Subscripts of `y` are data"),
     "whole numbers without limits": ("for i in range(n): w[i] = i * i * i", "`i * i * i` may be larger"),
-    "division that rounds down": ("for i in range(n): x[i] = i // 3", "`i // 3` is not computed"),
+    "division that rounds down": ("for i in range(n): x[i] = i // n", "`i // n` is not computed"),
+    "division of real numbers that rounds down": ("for i in range(n): x[i] = y[i] // 2.0", "`y[i] // 2.0`"),
     "a function of Python alone": (
         "for i in range(n): x[i] = round(y[i])",
         "`round(y[i])`",

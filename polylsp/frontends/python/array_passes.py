@@ -101,35 +101,31 @@ class _Counting:
 
     def _operations(self, node: ast.expr) -> int:
         """Number of operations over arrays in an expression."""
-        match node:
-            case ast.BinOp(left=left, op=operation, right=right) if isinstance(operation, _OPERATORS):
-                inside = [left, right]
-            case ast.UnaryOp(op=ast.USub() | ast.Invert(), operand=operand):
-                inside = [operand]
-            case ast.Compare(left=left, comparators=[right]):
-                inside = [left, right]
-            case ast.Call(func=function, args=arguments) if self._is_elementwise(function):
-                inside = arguments
-            case _:
-                return 0
-        return sum(map(self._operations, inside)) + bool(self._arrays(node)) if inside else 0
+        operands = self._operands(node)
+        return sum(map(self._operations, operands)) + bool(operands and self._arrays(node))
 
     def _arrays(self, node: ast.expr) -> list[str]:
         """The arrays that an expression computes with, element by element; their names, or texts."""
+        operands = self._operands(node)
+        if operands:
+            return [name for each in operands for name in self._arrays(each)]
+        kind = self._kinds.of(node)
+        is_array = isinstance(kind, Array) and not kind.lists and kind.rank > 0
+        return [_name(node)] if is_array else []
+
+    def _operands(self, node: ast.expr) -> list[ast.expr]:
+        """The values that an operation on elements is applied to; none for other expressions."""
         match node:
             case ast.BinOp(left=left, op=operation, right=right) if isinstance(operation, _OPERATORS):
-                inside = [left, right]
+                return [left, right]
             case ast.UnaryOp(operand=operand):
-                inside = [operand]
+                return [operand]
             case ast.Compare(left=left, comparators=[right]):
-                inside = [left, right]
+                return [left, right]
             case ast.Call(func=function, args=arguments) if self._is_elementwise(function):
-                inside = arguments
+                return arguments
             case _:
-                kind = self._kinds.of(node)
-                is_array = isinstance(kind, Array) and not kind.lists and kind.rank > 0
-                return [_name(node)] if is_array else []
-        return [name for each in inside for name in self._arrays(each)]
+                return []
 
     def _is_elementwise(self, function: ast.expr) -> bool:
         root, _, name = self._path(function).rpartition(".")

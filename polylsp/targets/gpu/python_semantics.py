@@ -156,6 +156,10 @@ class Sizes:
                 return self.size(left) + self.size(right)
             case Binary("*", left, right):
                 return self.size(left) * self.size(right)
+            case Binary("/", left, Constant(), floors=True):
+                return self.size(left)
+            case Binary("%", _, Constant(number), floors=True):
+                return abs(int(number))
             case Binary(operator) if operator in (*COMPARISONS, "&&", "||"):
                 return 1
             case _:
@@ -300,6 +304,8 @@ class PythonWords:
             return grouped(f"{sides[0]} {operator} {sides[1]}", own, around)
         if operator in ("min", "max"):
             return self._extreme(value, words)
+        if value.floors and isinstance(value.type, Integer):
+            return self._floored(value, words, around)
         if value.floors or operator not in ("+", "-", "*", "/"):
             raise Unwritable(f"`{shown}` is not computed in the same way on the device.")
         if isinstance(value.type, Floating):
@@ -342,6 +348,21 @@ class PythonWords:
             left = f"(long long){self.text_of(value.left, words, UNARY)}"
         right = self.text_of(value.right, words, own + 1)
         return grouped(f"{left} {value.operator} {right}", own, around)
+
+    def _floored(self, value: Binary, words: Words, around: float) -> str:
+        """`//` and `%` of a whole number by a positive one that is written out: C rounds towards zero."""
+        left, right, own = value.left, bare(value.right), PRECEDENCE[value.operator]
+        by = int(right.value) if isinstance(right, Constant) else 0
+        plain = isinstance(value.type, Integer) and value.type.bits >= 64 and value.type.signed
+        if not (0 < by <= SMALL and plain):
+            shown = words.subject.source(value.site)
+            raise Unwritable(f"`{shown}` is not computed in the same way on the device.")
+        if negative(self.region, left, value.site) == "never":
+            return grouped(f"{self.text_of(left, words, own)} {value.operator} {by}", own, around)
+        text = self.text_of(left, words, 20)
+        if value.operator == "%":
+            return f"(({text} % {by} + {by}) % {by})"
+        return f"({text} < 0 ? -(({by - 1} - {text}) / {by}) : {text} / {by})"
 
     def _wrapped(self, value: Binary, of_type: Integer, words: Words) -> str:
         """Arithmetic of NumPy's small or unsigned numbers, which wraps around in their type."""
