@@ -28,9 +28,10 @@ def memories() -> tuple[Callable[[], None], ...]:
         read(f"/growth/first{suffix}", text, Settings()).problems(frozenset())
     found: list[Callable[[], None]] = []
     for one in gc.get_objects():
-        if isinstance(one, Query):
+        # Not `isinstance`, which asks what a proxy stands for: that may be gone.
+        if issubclass(type(one), Query):
             found.append(one._answers.clear)  # pyright: ignore[reportPrivateUsage]
-        elif isinstance(one, _lru_cache_wrapper) and one.__module__.startswith("polylsp"):
+        elif issubclass(type(one), _lru_cache_wrapper) and one.__module__.startswith("polylsp"):
             found.append(one.cache_clear)
     return tuple(found)
 
