@@ -147,7 +147,7 @@ def _with_module(items: Outline) -> list[Item]:
 
 def _computes_with_arrays(item: Item) -> bool:
     """True if some statement may make several temporary arrays of NumPy."""
-    if "numpy" not in item.texts:
+    if "numpy" not in item.words:
         return False
     lines = (item.texts[line.first : line.last] for line in item.lines)
     return any("=" in words and sum(word in _ARITHMETIC for word in words) > 2 for words in lines)

@@ -207,8 +207,9 @@ def tried(
     from polylsp.edits.feasibility import Trials, feasibility
 
     found = Feasibility()
-    # Loops that append to lists are in order without a model.
-    ordered = any(isinstance(loop.verdict, Sequential) for loop in answer.facts.loops)
+    # Loops of Python that append to lists are in order without a model.
+    in_python = answer.language == PYTHON.name
+    ordered = in_python and any(isinstance(loop.verdict, Sequential) for loop in answer.facts.loops)
     if task.wanted.schedules and (answer.facts.nests or ordered):
         pause()
         found = contained(

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 
 from polylsp.frontends.python.inference import Kinds
 from polylsp.frontends.python.kinds import Array
 from polylsp.frontends.python.nodes import own_nodes
 from polylsp.frontends.python.numpy_functions import ELEMENTWISE
-from polylsp.frontends.python.syntax import Parsed
+from polylsp.frontends.python.syntax import Parsed, blocks
 from polylsp.ir.program import ArrayStatements, Site
 
 _FEWEST_TEMPORARIES = 3
@@ -21,7 +22,8 @@ _FEWEST_TEMPORARIES = 3
 _OPERATORS = (
     ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.BitAnd, ast.BitOr, ast.BitXor,
 )  # fmt: skip
-_PLAIN_DECORATORS = ("staticmethod", "classmethod", "property")
+PLAIN_DECORATORS = ("staticmethod", "classmethod", "property")
+"""Decorators that leave the code of a function to Python."""
 
 
 def array_statements(
@@ -34,23 +36,15 @@ def array_statements(
     """The array statements of a function (or of a module, without a definition) that follow one another,
     where together they make several temporary arrays. Functions that a decorator may compile have none."""
     decorators = found.decorator_list if found is not None else ()
-    if not all(isinstance(each, ast.Name) and each.id in _PLAIN_DECORATORS for each in decorators):
+    if not all(isinstance(each, ast.Name) and each.id in PLAIN_DECORATORS for each in decorators):
         return ()
     counting = _Counting(parsed, kinds, path)
-    runs = [run for block in _blocks(body) for run in counting.runs(block)]
+    statements = (each for each in own_nodes(body) if isinstance(each, ast.stmt))
+    runs = [
+        run for block in (body, *chain.from_iterable(map(blocks, statements))) for run in counting.runs(block)
+    ]
     worthy = (run for run in runs if run.temporaries >= _FEWEST_TEMPORARIES)
     return tuple(sorted(worthy, key=lambda run: run.site))
-
-
-def _blocks(body: Sequence[ast.stmt]) -> Iterator[Sequence[ast.stmt]]:
-    """The bodies of a function, but those of functions and classes in it."""
-    yield body
-    for node in own_nodes(list(body)):
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            for name in ("body", "orelse", "finalbody"):
-                inside = getattr(node, name, None)
-                if isinstance(inside, list) and inside and isinstance(inside[0], ast.stmt):
-                    yield inside
 
 
 class _Counting:

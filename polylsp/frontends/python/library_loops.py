@@ -7,7 +7,7 @@ arrays. Its reason says what is usually written instead.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from polylsp.frontends.python.annotations import LIBRARY_ARRAYS
 from polylsp.frontends.python.kinds import Other
@@ -77,17 +77,18 @@ def _library(context: Context, array: ast.Name) -> str:
     """The library that an array is of; empty for NumPy, and where that is not told."""
     kind = context.kinds.of_name(array.id)
     told = (name for name, what in LIBRARY_ARRAYS.items() if kind == Other(what))
-    made = (context.path(each).partition(".")[0] for each in context.makers.get(array.id, ()))
-    return next(told, "") or next((each for each in made if each in LIBRARY_ARRAYS), "")
+    return next(told, "") or context.library_arrays.get(array.id, "")
 
 
-def makers(nodes: list[ast.AST]) -> dict[str, tuple[ast.expr, ...]]:
-    """The functions whose results names are bound to."""
-    found: dict[str, tuple[ast.expr, ...]] = {}
+def library_arrays(context: Context, nodes: Sequence[ast.AST]) -> dict[str, str]:
+    """Names that are bound to results of a library's functions, with the library."""
+    found: dict[str, str] = {}
     for each in nodes:
         match each:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=function)):
-                found[name] = (*found.get(name, ()), function)
+                library = context.path(function).partition(".")[0]
+                if library in LIBRARY_ARRAYS:
+                    found.setdefault(name, library)
             case _:
                 pass
     return found

@@ -37,7 +37,7 @@ from polylsp.frontends.python.callables import parameter_kinds
 from polylsp.frontends.python.independence import independent_loops
 from polylsp.frontends.python.inference import Kinds, inferred
 from polylsp.frontends.python.kinds import Array, Instance, Kind, Number
-from polylsp.frontends.python.library_loops import makers
+from polylsp.frontends.python.library_loops import library_arrays
 from polylsp.frontends.python.live_ranges import split
 from polylsp.frontends.python.loops import block, outlive
 from polylsp.frontends.python.lowering_scope import Agreement, Context
@@ -203,7 +203,7 @@ def _lowered(name: str, parsed: Parsed, given: dict[str, Kind], kinds: Kinds, ag
     )
     context.own = next((one for one, kind in given.items() if isinstance(kind, Instance)), "")
     context.rebound = tuple(sorted(rebound(body, given, unbound)))
-    context.makers = makers(own_nodes(body))
+    context.library_arrays = library_arrays(context, own_nodes(body))
     context.captured = captured(body) if found is not None else kinds.local
     context.is_module = found is None
     find_views(context, body)

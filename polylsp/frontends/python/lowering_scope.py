@@ -142,9 +142,9 @@ class Context(UniqueNames):
     stand for from their bindings on; `aliased` are names that share arrays with other such names; `agreed`
     are the assumptions on lengths; `is_module`: this is the code outside of functions; `own` is a method's
     first parameter, its object, and `rebound` are attributes that get another array; `name` the function's;
-    `mask` the condition, in words, under which elements are stored. `makers` are the functions whose results
-    names are bound to; loops (identities) `for_libraries` have no model, since they take single elements of
-    arrays that are not NumPy's.
+    `mask` the condition, in words, under which elements are stored. `library_arrays` are names of arrays
+    that are not NumPy's, each with its library; loops (identities) `for_libraries` have no model, since they
+    take single elements of such arrays.
     """
 
     parsed: Parsed
@@ -176,7 +176,7 @@ class Context(UniqueNames):
     shapes: Shapes = field(default_factory=_no_shapes)
     depth: int = 0
     implied: int = 0
-    makers: Mapping[str, tuple[ast.expr, ...]] = field(default_factory=dict[str, "tuple[ast.expr, ...]"])
+    library_arrays: Mapping[str, str] = field(default_factory=dict[str, str])
     for_libraries: set[int] = field(default_factory=set[int])
 
     def site(self, node: ast.AST) -> Site:

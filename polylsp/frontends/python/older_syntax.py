@@ -1,4 +1,4 @@
-"""Python of later versions in the words of Python 3.10, token by token, so that any version reads it.
+"""Rewriting of newer syntax, token by token, so that the parser of Python 3.10 reads Python up to 3.14.
 
 Type parameters and `type` statements (PEP 695), `except*` (PEP 654), exceptions without parentheses (758),
 fields of f-strings with the quotes of the string (PEP 701), and template strings (PEP 750). The number of

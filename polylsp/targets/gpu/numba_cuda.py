@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from polylsp.core.settings import Settings
 from polylsp.frontends.python.nodes import nodes_in
 from polylsp.frontends.python.syntax import constant
-from polylsp.ir.program import Floating, Integer
 from polylsp.ir.verdict import Assumption, Parallel
 from polylsp.model.facts import LoopFacts
 from polylsp.targets.gpu.cuda_expressions import Unwritable
 from polylsp.targets.gpu.cuda_statements import wrapped
 from polylsp.targets.gpu.pycuda_helper import Kernels, host_function
-from polylsp.targets.gpu.pycuda_host import Host
+from polylsp.targets.gpu.pycuda_host import Host, variables_of
 from polylsp.targets.numba.numba_subset import why_not
 from polylsp.targets.numba.python_imports import spelled
 from polylsp.targets.numba.python_loops import Source, dedented, lines_of, moved, range_arguments
@@ -66,27 +65,27 @@ def kernels_of(
     out = [f"({b.name}, {host.address(b)})" for b in host.arrays if b.goes_out]
     run = [*places, *launches, *wrapped(f"{host.gpu}.fetch(", out, ")")]
     lines = [line for kernel in writing.kernels for line in (*kernel, "", "")]
-    made = Kernels(lines[:-2], f'{runner}("{source.subject.function.name}")', run)
-    _, arguments = host_function(host, known, settings, made)
-    # Numbers that the model has as others: `n` of `n = a.shape[0]`.
-    more = sorted({*writing.passed} - {*arguments, *writing.counters})
-    unbound = next((name for name in more if not _is_number(source, name, nodes[0])), "")
+    # Lengths that the model has as those of arrays: `n` of `n = a.shape[0]`.
+    own = {
+        *(each.source_name for each in variables_of(host.launched)),
+        *(b.name for b in host.arrays),
+        *writing.counters,
+    }
+    more = sorted({*writing.passed} - own)
+    unbound = next((name for name in more if not _is_length(source, name, nodes[0])), "")
     if unbound:
         raise Unwritable(f"The kernel needs `{unbound}`, which is no number that is known before the loops.")
-    text, arguments = host_function(host, known, settings, replace(made, more=more))
+    made = Kernels(lines[:-2], f'{runner}("{source.subject.function.name}")', run, more)
+    text, arguments = host_function(host, known, settings, made)
     return Made(text, arguments, tuple(dict.fromkeys(writing.assumptions)))
 
 
-def _is_number(source: Source, name: str, before: ast.stmt) -> bool:
-    """True if a name stands for a number that the function certainly has before a statement."""
+def _is_length(source: Source, name: str, before: ast.stmt) -> bool:
+    """True if a name certainly stands for a length of an array before a statement."""
     first = source.span(before).start
-    above = [s for s in source.definition.body if isinstance(s, ast.Assign) and source.span(s).end < first]
-    bound = {n.arg for n in nodes_in(source.definition.args) if isinstance(n, ast.arg)}
-    bound |= {name for each in above for name in _targets(each)}
-    own = source.kinds.own.get(name)
-    sizes = [each for each in above if name in _targets(each)]
-    is_size = bool(sizes) and all(_is_size(each) for each in sizes)
-    return name in bound and (is_size or isinstance(own, (Integer, Floating)))
+    above = (s for s in source.definition.body if isinstance(s, ast.Assign) and source.span(s).end < first)
+    found = [each for each in above if name in _targets(each)]
+    return bool(found) and all(map(_is_size, found))
 
 
 def _targets(statement: ast.Assign) -> set[str]:

@@ -57,9 +57,9 @@ class Gpu:
         singles: Sequence[Any] = (),
         most: int = NARROW,
     ) -> bool:
-        """True if the arguments are what the kernels were made for: arrays with their type of elements and
-        number of dimensions, whose elements lie one behind the other, and of which those `written` overlap
-        no other; `whole` numbers, `floats` and `singles` (`numpy.float32`). No size is larger than `most`."""
+        """Check the arguments of a call. The arrays `written` and `read` come with their type of elements and
+        number of dimensions; they have to be C-contiguous, and those written must not overlap others.
+        `whole`, `floats` and `singles` (`numpy.float32`) are numbers. No size may be larger than `most`."""
         try:
             self._import()
         except ImportError:
@@ -216,7 +216,7 @@ class Gpu:
         raise NotImplementedError
 
     def _is_dense(self, array: Any) -> bool:
-        """True if the elements of an array lie one behind the other, row by row."""
+        """True if an array is C-contiguous."""
         return array.flags.c_contiguous
 
     def _on_host(self, array: Any) -> Any:

@@ -267,13 +267,9 @@ def _unplaced(source: Source, region: Region) -> str:
 
 def _in_a_row(source: Source, nodes: Sequence[ast.stmt]) -> bool:
     """True if statements follow one another in the source. The model has none that makes an empty array."""
-    blocks = (getattr(node, name, None) for node in (source.definition, *source.nodes) for name in _BODIES)
-    found = next(block for block in blocks if isinstance(block, list) and nodes[0] in block)
+    found = next(block for block in source.blocks if nodes[0] in block)
     first = found.index(nodes[0])
     return found[first : first + len(nodes)] == list(nodes)
-
-
-_BODIES = ("body", "orelse", "finalbody")
 
 
 def _called(

@@ -123,8 +123,8 @@ def host_of(found: Launched, known: Sequence[str]) -> Host:
     texts = plain_names(found.region).parameters
     parameters = {name: text for name, text in texts.items() if name in setting.parameters}
     parameters |= {name: text for name, text in setting.parameters.items() if text in setting.slab}
-    spelled = {setting.words.names[v.name]: v.source_name for v in _variables(found)}
-    names = {v.source_name for v in _variables(found)} | {b.name for b in setting.buffers}
+    spelled = {setting.words.names[v.name]: v.source_name for v in variables_of(found)}
+    names = {v.source_name for v in variables_of(found)} | {b.name for b in setting.buffers}
     names |= {word for each in known for word in NAMES.findall(each)}
     counters = {name for _, made in found.kernels for name in made.counters}
     slabs = found.slabs.called.all if found.slabs is not None else ()
@@ -135,7 +135,7 @@ def scalars(host: Host, lines: list[str]) -> list[Variable]:
     """The numbers that it takes, as the function's parameters stand: those of its kernels, and those that its
     `lines` name; raises `Unwritable`."""
     words = {word for line in lines for word in NAMES.findall(line)}
-    found = {v for v in _variables(host.launched) if v.source_name in words}
+    found = {v for v in variables_of(host.launched) if v.source_name in words}
     found |= {b.variable for b in host.numbers}
     subject = host.launched.region.subject
     counters = {
@@ -151,7 +151,7 @@ def scalars(host: Host, lines: list[str]) -> list[Variable]:
     return sorted(found, key=lambda v: (place.get(v, len(place)), v.name))
 
 
-def _variables(found: Launched) -> Iterator[Variable]:
+def variables_of(found: Launched) -> Iterator[Variable]:
     """The numbers that kernels and their launches may need."""
     scalars = (v for _, made in found.kernels for v in made.scalars)
     seen = dict.fromkeys((*found.setting.variables.values(), *scalars))

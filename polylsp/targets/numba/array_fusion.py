@@ -21,10 +21,11 @@ from polylsp.frontends.python.syntax import constant
 from polylsp.ir.program import ArrayStatements
 from polylsp.ir.verdict import Assumption
 from polylsp.model.action import Answer, Declined, Edited, Replacement
+from polylsp.targets.numba.array_loops import root_of
 from polylsp.targets.numba.extraction import function_place, module_source
 from polylsp.targets.numba.numba_subset import ELEMENTWISE
 from polylsp.targets.numba.prange import options
-from polylsp.targets.numba.python_imports import importing, spelled
+from polylsp.targets.numba.python_imports import empty_lines, importing, spelled
 from polylsp.targets.numba.python_loops import Source, source_of
 
 _EXACT = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.BitAnd, ast.BitOr)
@@ -68,9 +69,9 @@ def edit(subject: Subject, number: int) -> Answer:
             "function of elements."
         )
     end = newline(subject.text)
-    above = subject.text[:place].split("\n")[-3:-1]
-    apart = [""] * (2 - sum(not line.strip() for line in above)) if place else []
-    text = end.join((*apart, *(line for one in made for line in (*one.lines, "", "")), ""))
+    text = end.join(
+        (*empty_lines(subject.text, place), *(line for one in made for line in (*one.lines, "", "")), "")
+    )
     edits = [Replacement(Span(place, place), text), *(one.replacement for one in made)]
     edits += [] if vectorize else [importing(source, "numba", ["vectorize"], above=place)]
     assumed = tuple(dict.fromkeys(each for one in made for each in one.assumed))
@@ -80,13 +81,8 @@ def edit(subject: Subject, number: int) -> Answer:
 
 def statements(source: Source, run: ArrayStatements) -> Iterator[ast.stmt]:
     """The statements of a run, in the source."""
-    bodies = (getattr(node, name, None) for node in (source.definition, *source.nodes) for name in _BODIES)
-    for body in bodies:
-        nodes = [each for each in body if isinstance(each, ast.stmt)] if isinstance(body, list) else []
-        yield from (n for n in nodes if run.site.first <= source.parsed.site(n).first <= run.site.last)
-
-
-_BODIES = ("body", "orelse", "finalbody")
+    for block in source.blocks:
+        yield from (n for n in block if run.site.first <= source.parsed.site(n).first <= run.site.last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +247,7 @@ class _Fusing:
     def assumed(self, target: ast.expr) -> Iterator[Assumption]:
         """Assumptions on the types of arrays."""
         for each in (target, *self.leaves) if isinstance(target, ast.Subscript) else self.leaves:
-            kind, name = self.source.kinds.of(each), _root(each)
+            kind, name = self.source.kinds.of(each), root_of(each)
             own = self.source.kinds.of_name(name) if name else kind
             if any(isinstance(one, Array) and one.assumed for one in (kind, own)) and name:
                 yield Assumption("other", (name,), f"`{name}` is an array of float64")
@@ -315,13 +311,6 @@ def _named(node: ast.expr) -> str:
     return (
         node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else "value"
     )
-
-
-def _root(node: ast.expr) -> str:
-    """The array that a value is a part of; empty for other values."""
-    while isinstance(node, (ast.Subscript, ast.Attribute)):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _fresh(names: set[str], wanted: str) -> str:

@@ -41,7 +41,7 @@ def overlapping_statements(source: Source) -> Overlaps:
     given = {one.arg for one in nodes_in(source.definition.args) if isinstance(one, ast.arg)} - bound
     pairs: dict[tuple[str, str], None] = {}
     for statement, target, value in _stores(source):
-        stored = _roots(source, _root(target), given)
+        stored = _roots(source, root_of(target), given)
         for read in _read(source, value, target):
             # A bound name without a variable is that of a part of an array.
             if read not in arrays and read not in bound - numbers:
@@ -57,7 +57,8 @@ def overlapping_statements(source: Source) -> Overlaps:
     return Overlaps("", tuple(pairs))
 
 
-def _root(target: ast.expr) -> str:
+def root_of(target: ast.expr) -> str:
+    """The name that a value is a part or an attribute of; empty for other values."""
     while isinstance(target, (ast.Subscript, ast.Attribute)):
         target = target.value
     return target.id if isinstance(target, ast.Name) else ""
@@ -83,7 +84,7 @@ def _roots(source: Source, name: str, given: set[str], seen: frozenset[str] = fr
         if value is not None and _creates(source, value):
             found.add(name)
             continue
-        base = _root(value) if isinstance(value, (ast.Subscript, ast.Name)) else ""
+        base = root_of(value) if isinstance(value, (ast.Subscript, ast.Name)) else ""
         below = (
             _roots(source, base, given, seen | {name}) if base and base not in seen | {name} else frozenset()
         )

@@ -18,6 +18,7 @@ from polylsp.core.notebook import CELL
 from polylsp.core.text import Span, newline
 from polylsp.emit.subject import Again, Subject
 from polylsp.frontends.python import names
+from polylsp.frontends.python.array_passes import PLAIN_DECORATORS
 from polylsp.frontends.python.definitions import MODULE, outline
 from polylsp.frontends.python.kinds import DOUBLE, DTYPES, INT
 from polylsp.frontends.python.nodes import children, nodes_in, own_nodes
@@ -30,6 +31,7 @@ from polylsp.model.facts import LoopFacts, lines_moved, parallel_roots
 from polylsp.schedule.chain import fresh_name
 from polylsp.targets.directives.rewriting import differences
 from polylsp.targets.numba.numba_subset import changes_in_file
+from polylsp.targets.numba.python_imports import empty_lines, imported_name
 from polylsp.targets.numba.python_loops import Source, dedented, lines_of, source_of
 
 EditOfLoop = Callable[[Subject, int, Again], Answer]
@@ -49,7 +51,6 @@ _DTYPES = (
 )  # fmt: skip
 _MARKS = ("#!", "# %%", "#%%", "# In[", "# -*-", "# coding", "# vim")
 """Beginnings of comments that do not belong to what follows them: an interpreter, an encoding, a cell."""
-_PLAIN_DECORATORS = ("staticmethod", "classmethod", "property")
 
 
 def or_extracted(subject: Subject, ordinal: int, again: Again, edit: EditOfLoop) -> Answer:
@@ -204,8 +205,7 @@ def _extracted(source: Source, root: LoopFacts, annotated: frozenset[str]) -> _E
     }
     given = [f"{one}: {word}" if word else one for one, word in words.items()]
     head = _wrapped(f"def {name}(", given, "):", "")
-    above = source.subject.text[:place].split("\n")[-3:-1]
-    apart = [""] * (2 - sum(not line.strip() for line in above)) if place else []
+    apart = empty_lines(source.subject.text, place)
     written = end.join([*apart, *head, *body, *returned, "", "", ""])
     indentation = source.subject.indentation(source.span(node).start)
     assigned = f"{results} = " if results else ""
@@ -229,12 +229,6 @@ def _annotation(source: Source, variable: Variable) -> str:
     return f"{numpy}.ndarray[tuple, {numpy}.dtype[{numpy}.{name}]]"
 
 
-def imported_name(source: Source, path: str) -> str:
-    """The name that a file gives to a module or a member of one; empty if it does not import it."""
-    found = source.declarations.items()
-    return next((n for n, d in found if isinstance(d, names.Imported) and d.path == path), "")
-
-
 def _wrapped(head: str, parts: Sequence[str], tail: str, indentation: str) -> list[str]:
     """A call or a header on one line, or with its parts on a line of their own."""
     line = f"{head}{', '.join(parts)}{tail}"
@@ -255,7 +249,7 @@ def _stands_free(source: Source) -> bool:
     for decorator in source.definition.decorator_list:
         of = decorator.func if isinstance(decorator, ast.Call) else decorator
         found = source.declarations.get(of.id) if isinstance(of, ast.Name) else None
-        if source.path(of) not in _PLAIN_DECORATORS and not isinstance(found, names.Callable):
+        if source.path(of) not in PLAIN_DECORATORS and not isinstance(found, names.Callable):
             return False
     return True
 

@@ -15,7 +15,8 @@ from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all
 from polylsp.frontends.python.syntax import constant
 from polylsp.ir.verdict import Assumption
 from polylsp.model.action import Answer, Declined, Edited, Replacement
-from polylsp.targets.numba.extraction import imported_name, module_source
+from polylsp.targets.numba.extraction import module_source
+from polylsp.targets.numba.python_imports import imported_name
 from polylsp.targets.numba.python_loops import Source, fresh, moved, range_arguments, source_of
 
 _LEAVING = (
@@ -97,17 +98,10 @@ def _appends(node: ast.For) -> Iterator[tuple[str, ast.Call]]:
 
 def _block(source: Source, node: ast.For) -> list[ast.stmt] | None:
     """The statements among which a loop stands; `None` in a `try`."""
-    for each in (source.definition, *source.nodes):
-        for name in ("body", "orelse", "finalbody"):
-            block = getattr(each, name, None)
-            if isinstance(block, list) and any(one is node for one in block):
-                return block if not _tried(source, node) else None
-    return None
-
-
-def _tried(source: Source, node: ast.stmt) -> bool:
     tries = (each for each in source.nodes if isinstance(each, ast.Try))
-    return any(node in ast.walk(each) for each in tries)
+    if any(node in ast.walk(each) for each in tries):
+        return None
+    return next((block for block in source.blocks if any(one is node for one in block)), None)
 
 
 def _counted(source: Source, node: ast.For) -> _Counted | None:

@@ -14,12 +14,16 @@ from polylsp.targets.numba.python_loops import Source
 
 def spelled(source: Source, module: str, name: str) -> str:
     """Existing spelling of a module's member in the file; empty if there is none."""
-    imported = {n: d.path for n, d in source.declarations.items() if isinstance(d, Imported)}
-    if imported.get("*") == f"{module}.*":
+    if source.declarations.get("*") == Imported(f"{module}.*"):
         return name
-    direct = [own for own, path in imported.items() if path == f"{module}.{name}"]
-    whole = [own for own, path in imported.items() if path == module]
-    return next(iter(direct), f"{whole[0]}.{name}" if whole else "")
+    whole = imported_name(source, module)
+    return imported_name(source, f"{module}.{name}") or (f"{whole}.{name}" if whole else "")
+
+
+def imported_name(source: Source, path: str) -> str:
+    """The name that a file gives to a module or a member of one; empty if it does not import it."""
+    found = source.declarations.items()
+    return next((name for name, one in found if isinstance(one, Imported) and one.path == path), "")
 
 
 def importing(
@@ -52,6 +56,12 @@ def importing(
     first = min([above, *(each.start for each in source.file.functions)])
     first = above_comments(text, min([first, *(_start(item, line) for line in own)]))
     return Replacement(Span(first, first), f"{written}{end * 3}")
+
+
+def empty_lines(text: str, place: int) -> list[str]:
+    """The empty lines that a function needs which is inserted at a place: two stand above it then."""
+    above = text[:place].split("\n")[-3:-1]
+    return [""] * (2 - sum(not line.strip() for line in above)) if place else []
 
 
 def above_comments(text: str, start: int) -> int:

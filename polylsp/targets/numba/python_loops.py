@@ -20,7 +20,7 @@ from polylsp.frontends.python.kinds import Array
 from polylsp.frontends.python.modules import environment
 from polylsp.frontends.python.names import Declarations, path_of
 from polylsp.frontends.python.nodes import nodes_in, own_nodes
-from polylsp.frontends.python.syntax import Parsed, constant, parse
+from polylsp.frontends.python.syntax import Parsed, blocks, constant, parse
 from polylsp.ir.program import Rejection
 from polylsp.model.action import Declined, Replacement
 from polylsp.model.facts import LoopFacts
@@ -63,6 +63,12 @@ class Source:
         """Kinds of the names of the function."""
         given = parameter_kinds(self.definition, self.declarations)
         return inferred(self.definition.body, given, self.declarations)
+
+    @cached_property
+    def blocks(self) -> tuple[list[ast.stmt], ...]:
+        """The blocks of statements of the function, its body first."""
+        inside = (block for node in self.nodes if isinstance(node, ast.stmt) for block in blocks(node))
+        return (self.definition.body, *inside)
 
     @property
     def lists(self) -> tuple[str, ...]:
