@@ -256,7 +256,7 @@ def facts(function: Function, calls: Calls, wanted: Wanted) -> FunctionFacts:
     verdicts = [asked.verdicts(nest, conflicts) for nest, conflicts in every]
     for each in verdicts:
         known.update(each)
-    known = _decided_by_names(function, loops, known)
+    by_models, known = known, _decided_by_names(function, loops, known)
     directives = _directives(function, every, asked, wanted)
     decided = perf_counter()
     # After all verdicts, and with a separate budget: no request waits for them.
@@ -273,7 +273,7 @@ def facts(function: Function, calls: Calls, wanted: Wanted) -> FunctionFacts:
     return FunctionFacts(
         function.name,
         function.name_site,
-        _all_facts(function, known, idioms(function.body)),
+        _all_facts(function, known, by_models, idioms(function.body)),
         tuple(_of_source(nest, loops) for nest in nests),
         (*function.problems, *dict.fromkeys(strays)),
         tuple(seconds.items()),
@@ -352,7 +352,7 @@ def failed(function: Function, mishap: Mishap) -> FunctionFacts:
 
 def _undecided(function: Function, why: Callable[[Loop], Rejection]) -> FunctionFacts:
     known: dict[int, Verdict] = {loop.ordinal: Unknown(why(loop)) for loop in loops_in(function.body)}
-    found = _all_facts(function, known, {})
+    found = _all_facts(function, known, known, {})
     return FunctionFacts(function.name, function.name_site, found, (), function.problems)
 
 
@@ -475,7 +475,7 @@ def _directives(
 
 
 def _all_facts(
-    function: Function, known: dict[int, Verdict], named: Mapping[int, Idiom]
+    function: Function, known: dict[int, Verdict], by_models: dict[int, Verdict], named: Mapping[int, Idiom]
 ) -> tuple[LoopFacts, ...]:
     written = (one for one in loops_in(function.body) if not one.implied)
     loops = sorted(written, key=lambda one: one.ordinal)
@@ -485,9 +485,17 @@ def _all_facts(
             _loop_facts(loop, loops, known, why_not.get(loop.ordinal, _HIDDEN)),
             checks=loop.ordinal in function.checking or _is_aside(function, loop, known),
             idiom=named.get(loop.ordinal),
+            unmodelled=_unmodelled(known.get(loop.ordinal), by_models.get(loop.ordinal)),
         )
         for loop in loops
     )
+
+
+def _unmodelled(found: Verdict | None, by_model: Verdict | None) -> str:
+    """The reason why a loop that is parallel by its names is unknown by its model; empty for others."""
+    if isinstance(found, Parallel) and isinstance(by_model, Unknown):
+        return by_model.rejection.message
+    return ""
 
 
 def _is_aside(function: Function, loop: Loop, known: dict[int, Verdict]) -> bool:

@@ -47,7 +47,8 @@ class LoopFacts:
     `iterator` is a source name or `None`. `misfit` is the reason why no directive can stand before it, as
     half a sentence after "because"; empty if one can. `checks`: the verdict is shown on request only, because
     the loop only asserts or raises errors, or is undecided and computes with no array. `idiom` is the usual
-    name of what the nest that begins here computes."""
+    name of what the nest that begins here computes. `unmodelled` is the reason why a loop whose verdict rests
+    on its names has no model, and so no edits."""
 
     ordinal: int
     kind: Literal["for", "while", "do"]
@@ -60,6 +61,7 @@ class LoopFacts:
     misfit: str = ""
     checks: bool = False
     idiom: Idiom | None = None
+    unmodelled: str = ""
 
     @property
     def has_compound_header(self) -> bool:

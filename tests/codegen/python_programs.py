@@ -21,12 +21,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
 from polylsp.core.settings import Settings
 from polylsp.engine.queries import analyse, edit
 from polylsp.model.action import Ask, Declined, applied
+from polylsp.targets.numba import private_arrays
 from tests.codegen.python_nests import ORDERS
 
 SETTINGS = Settings(parallel_threshold=0, max_operations=300_000)
@@ -316,7 +318,9 @@ def trial(one: Written) -> tuple[list[str], list[Failure], Counter[str]]:
     for function in report.functions:
         for loop in function.answer.facts.loops:
             ask = Ask("numba", function.answer.facts.name, function.start, loop.ordinal)
-            answer = edit("drawn.py", one.text, SETTINGS, ask)
+            # Threads have copies of arrays however few iterations there are.
+            with patch.multiple(private_arrays, _LEAST=0, _FEW=1):
+                answer = edit("drawn.py", one.text, SETTINGS, ask)
             if isinstance(answer, Declined):
                 declined[re.sub("`[^`]*`", "`...`", answer.reason)] += 1
                 continue
@@ -355,6 +359,7 @@ def _left(one: Written, iterations: Iterations | None = None, order: Any = None)
     names: dict[str, Any] = {
         "njit": lambda *given, **_: given[0] if given else lambda function: function,
         "prange": iterations.prange(order) if iterations else range,
+        "get_num_threads": lambda: 3,
         "watched": watch,
     }
     exec(

@@ -498,6 +498,17 @@ SHOWN = {
         ("a[i * m + j] *= s;",),
         ("device_s",),
     ),
+    "numbers that are computed again where they are used": Nest(
+        "for (int i = 0; i < n; i++) { double s = i * 0.5, t = s * s; int row = i * 2;"
+        " for (int j = 0; j < m; j++) { double u = t + j; for (int l = 0; l < n; l++) c[l][j] += u * s; }"
+        " for (int j = 0; j < m; j++) a[i][j] = t + row; }",
+        ("t = s * s;", "u = t + j;", "row = i * 2;"),
+        ("device_t", "device_s", "device_u"),
+    ),
+    "a number that is read before it changes": Nest(
+        "for (int i = 0; i < n; i++) { int h = i; double s = h * 0.5; h += 2; for (int j = 0; j < m; j++)"
+        " a[i][j] *= s + h; }",
+    ),
     "a number that the iterations of a loop share": Nest(
         "for (int i = 0; i < n; i++) { double s = y[i] * 2; for (int j = 0; j < m; j++) a[i][j] *= s; }",
         ("s[i] = y[i] * 2;", "a[i * m + j] *= s[i];", "cudaMalloc((void **)&device_s, (size_t)n * sizeof("),

@@ -146,14 +146,29 @@ REFUSED = {
     "elements that data choose": ("for i in range(n): x[int(y[i])] = 1.0", "may set an element of `x` twice"),
     "updates of elements that data choose": ("for i in range(n): x[k[i]] += y[i]", "adds up `x`"),
     "a step": ("for i in range(0, n, 2): x[i] = y[i]", "does not count up by one"),
-    "a function of its own": ("for i in range(n): x[i] = own(y[i])", "`own`"),
+    "a function that gets an array": ("for i in range(n): x[i] = total(y)", "takes the array `y`"),
+    "a function that calls itself": ("for i in range(n): x[i] = again(y[i])", "calls itself"),
+    "arguments that have default values": ("for i in range(n): x[i] = own(y[i])", "to their defaults"),
+    "a function with lists": ("for i in range(n): x[i] = odd(y[i])", "line 18 has no place on the device"),
 }
 HEAD = """import numpy as np
 from numpy.typing import NDArray
 
 
-def own(x: float) -> float:
-    return x * x
+def own(x: float, y: float = 1.0) -> float:
+    return x * y
+
+
+def total(y: NDArray[np.float64]) -> float:
+    return y[0] + y[1]
+
+
+def again(x: float) -> float:
+    return again(x - 1.0) if x > 0.0 else x
+
+
+def odd(x: float) -> float:
+    return x if not x < 1.0 else [x, 2.0][1]
 
 
 def f(n: int, x: NDArray[np.float64], y: NDArray[np.float64], k: NDArray[np.int64]):

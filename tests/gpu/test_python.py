@@ -17,7 +17,7 @@ from tests.codegen.python_nests import nest
 
 from .device import Device
 from .playing import SHARED, Played, Ran, many, on_gpu, written
-from .python_nests import trial
+from .python_nests import trial, without_types
 from .python_samples import FOLDER, compared, tried
 from .simulating import simulated
 
@@ -462,6 +462,104 @@ def test_whole_numbers_are_divided_as_in_python(target: KernelTarget, played: Pl
     assert before.printed == after.printed and after.compiled
 
 
+HELPED = """import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+LIMIT = 4.0
+
+
+def squared(x: float) -> float:
+    return x * x
+
+
+def steps(x: float, y: float, most: int) -> int:
+    'Number of steps until a point leaves a circle.'
+    # The point.
+    a = b = 0.0
+    for i in range(most):
+        a, b = squared(a) - squared(b) + x, 2.0 * a * b + y
+        if squared(a) + squared(b) > LIMIT:
+            return i
+    return most
+
+
+def halved(k: int) -> int:
+    while k > 5:
+        k = k // 2
+    return k - 7
+
+
+def bent(x: float) -> float:
+    if x < -0.5:
+        return 0
+    return np.arcsin(x / 40.0) + math.copysign(0.5, x) + abs(x)
+
+
+def fractal(n: int, m: int, most: int, image: NDArray[np.float64], x: NDArray[np.float64]) -> None:
+    for i in range(n):
+        real = i * 0.1 - 2.0
+        for j in range(m):
+            image[j, i] = steps(real, j * 0.2 - 1.0, most) + steps(0.1, 2.0, 3)
+    for i in range(n):
+        x[i] = bent(x[i]) + halved(i) * 10.0
+
+
+image, x = np.zeros((11, 31)), np.arange(31.0) - 9.0
+for most in (50, 0):
+    fractal(31, 11, most, image, x)
+    print(image.tolist(), *(f"{value:.12}" for value in x))
+globals()["LIMIT"] = 2.0
+fractal(31, 11, 50, image, x)
+print(image.tolist())
+"""
+
+
+@pytest.mark.parametrize("target", ["pycuda", "cupy", "numba-cuda"])
+def test_functions_of_the_file_have_copies_on_the_device(
+    target: KernelTarget, played: Played, tmp_path: Path
+) -> None:
+    done = on_gpu("fractal.py", HELPED, SETTINGS, "fractal", whole=False, target=target)
+    assert not done.declined and "steps_device(" in done.text
+    programs = [("before", HELPED), ("after", done.text)]
+    if target == "numba-cuda":
+        assert "@cuda.jit(device=True)\ndef steps_device(x, y, most):\n" in done.text
+        # Neighbouring threads set neighbouring elements.
+        assert "first_i, first_j = cuda.grid(2)\n" in done.text
+        before, after = (printed for printed, _ in simulated(tmp_path, *programs))
+        assert before == after
+        return
+    # Neither a kernel nor an array for what one statement computes.
+    assert done.text.count("__global__") == 2 and "real = i * 0.1 - 2.0;" in done.text
+    if target == "pycuda":
+        before, after = played.run(*written(tmp_path, programs))
+        assert before.printed == after.printed and after.compiled
+
+
+TAKEN = {
+    "a whole number for another one": ("x[i] = f(i)", "annotate `x` as `int`, or pass `float(i)`"),
+    "an array": ("x[i] = g(y)", "takes the array `y`"),
+    "one that is not known before": ("x[i] = h(y[i])", "cannot be called on the device"),
+    "one that changes a variable of the file": ("x[i] = k(y[i])", "`k`"),
+    "one that reads a variable of the file": ("x[i] = m(y[i])", "uses `CALLS`"),
+}
+
+
+@pytest.mark.parametrize(("body", "reason"), TAKEN.values(), ids=TAKEN.keys())
+def test_functions_that_have_no_copy_are_told(body: str, reason: str) -> None:
+    text = (
+        "import math\nimport numpy as np\n\nCALLS = 0\n\n\ndef f(x):\n    return x / 2.0\n\n\n"
+        "def g(y: np.ndarray):\n    return y[0]\n\n\ndef h(x: float):\n    return math.gamma(x)\n\n\n"
+        "def k(x: float):\n    global CALLS\n    CALLS += 1\n    return x\n\n\n"
+        "def m(x: float):\n    return x + CALLS\n\n\n"
+        f"def loop(n: int, x: np.ndarray, y: np.ndarray):\n    for i in range(n):\n        {body}\n"
+    )
+    placed = analyse("a.py", text, SETTINGS, schedules=False).functions[-1]
+    answer = edit("a.py", text, SETTINGS, Ask("pycuda", "loop", placed.start, 1))
+    assert isinstance(answer, Declined) and reason in answer.reason, answer
+
+
 LARGE = """import numpy as np
 from numpy.typing import NDArray
 
@@ -800,6 +898,22 @@ def test_nests_drawn_at_random_keep_their_meaning(played: Played, tmp_path: Path
     assert not refuted, refuted[0]
     assert not any(each.declined for each in done)
 
+
+def test_arrays_of_no_known_type_may_be_float32(played: Played, tmp_path: Path) -> None:
+    texts = [without_types(nest(random.Random(number))) for number in DRAWN]
+    done, refuted = trial(texts, played, tmp_path, single=True)
+    assert not refuted, refuted[0]
+    assert all("Real *__restrict__" in each.text and '"real"' in each.text for each in done)
+    program = f"{done[0].text}{MIXED}"
+    (ran,) = played.run(*written(tmp_path, [("mixed", program)]))
+    assert [kernels.partition(" Real;")[0].split()[-1] for kernels in ran.compiled] == ["float", "double"]
+
+
+MIXED = """
+for types in ("fff", "ddd", "ffd", "iii"):
+    kernel(4, 5, *(np.ones((11, 11), each) for each in types[:2]), np.ones(11, types[2]))
+"""
+"""Arrays of other types, and of several, are left to the loops."""
 
 DRAWN = (0, 3, 8)
 """Nests that have kernels: `python_nests.py` draws more."""

@@ -263,6 +263,8 @@ def _of_method(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
 def _known(context: Context, node: ast.Call, path: str, fx: Effects) -> Expr | None:
     if path == "len" and len(node.args) == 1:
         return _length(context, node.args[0], fx)
+    if path in numpy_functions.THREADS and not node.args and not node.keywords:
+        return Call(path, (), True, INT, context.site(node))
     if any(isinstance(context.kind(one), Array) for one in node.args):
         return _of_arrays(context, node, path, fx)
     if node.keywords or any(isinstance(one, ast.Starred) for one in node.args):

@@ -336,6 +336,10 @@ def constant(path: str) -> float | None:
 # --------------------------------------------------------------------------------------------------
 
 
+THREADS = ("numba.get_num_threads",)
+"""Functions that tell how many threads a loop has."""
+
+
 def called(node: ast.Call, kinds: Kinds) -> Kind | None:
     """Kind of a call's result."""
     path = path_of(node.func, kinds.declarations)
@@ -349,7 +353,7 @@ def called(node: ast.Call, kinds: Kinds) -> Kind | None:
         return GENERATOR
     arguments = [kinds.of(argument) for argument in node.args]
     name = math_name(path)
-    if path in ("len", "int", "round", "ord", "hash") and len(node.args) < 2:
+    if (path in ("len", "int", "round", "ord", "hash") and len(node.args) < 2) or path in THREADS:
         return KINDS_WHOLE
     if path in ("float", "complex", "bool"):
         return Number(DTYPES[path]) if path != "bool" else KINDS_WHOLE

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from polylsp.analysis.dependence.conflicts import Conflicts
 from polylsp.analysis.scop.regions import Nest
+from polylsp.core.language import PYTHON
 from polylsp.core.settings import Settings
 from polylsp.emit.c_pragmas import Stretch, left_out, of_another_family, stretch_of
 from polylsp.emit.directive_placing import no_room
@@ -53,7 +54,7 @@ def _collect(
 ) -> str:
     """Add the functions that the code calls; return the reason why it cannot be compiled for the device, or
     empty."""
-    for name in _called(code):
+    for name in _called(code, subject.language == PYTHON.name):
         known = [each for each in subject.companions if each.function.name == name]
         reason = _why_not(subject, name, known, callers, copied)
         if reason:
@@ -73,7 +74,8 @@ def _why_not(
     if name in (*callers, subject.function.name):
         return f"{called}which calls itself: a device cannot run it."
     if len(known) != 1 and copied:
-        return f"{called}whose definition is not in this file or its headers: a GPU cannot run it."
+        headers = "" if subject.language == PYTHON.name else " or its headers"
+        return f"{called}whose definition is not in this file{headers}: a GPU cannot run it."
     if len(known) == 1 and known[0].text and not copied:
         return f"{called}which a header defines and no device has: define it in this file."
     if len(known) != 1:
@@ -88,18 +90,21 @@ def _why_not(
             f"{called}in which there are directives: a device cannot run these inside of a loop of its own."
         )
     outside = sorted(
-        v.source_name for v in effects(one.function.body).variables if v.storage in ("global", "static")
+        v.source_name
+        for v in effects(one.function.body).variables
+        if v.storage in ("global", "static", "cell")
     )
     if outside:
         return f"{called}which uses `{outside[0]}`, and a device does not have that: pass it as an argument."
     return ""
 
 
-def _called(code: Statement) -> Iterator[str]:
-    """The functions that are called, apart from those of the library that devices have too."""
+def _called(code: Statement, is_python: bool) -> Iterator[str]:
+    """The functions that are called, apart from those of the library that devices have too. In Python pure
+    ones are all the library's."""
     for statement in walk(code):
         for node in nodes(statement):
-            if isinstance(node, Call) and not (node.pure and is_pure(node.function)):
+            if isinstance(node, Call) and not (node.pure and (is_python or is_pure(node.function))):
                 yield node.function
 
 

@@ -338,13 +338,23 @@ def _words(region: Region, memory: Memory) -> str | None:
     if isinstance(memory.element, Floating) and memory.element.bits not in (32, 64):
         return None
     if region.subject.language == PYTHON.name:
-        return exact_words(memory.element)
+        return REAL if is_assumed(memory) else exact_words(memory.element)
     words = element_words(region.subject, memory.variable, memory.element) or ""
     own = [word for word in words.split() if word not in ("const", "volatile", "restrict")]
     if own and all(word in _BASIC for word in own):
         return " ".join(own)
     plain = plain_words(memory.element)
     return "bool" if plain == "_Bool" else plain
+
+
+REAL = "Real"
+"""The type of the elements of arrays in Python that are `float64` or `float32`, as those of each call are."""
+
+
+def is_assumed(memory: Memory) -> bool:
+    """True for an array in Python that is taken for one of `float64` because nothing says what it is."""
+    of_array = bool(memory.shape) and memory.element == Floating(64)
+    return of_array and any(" is an array of float64" in each for each in memory.variable.assumed)
 
 
 _BASIC = frozenset(("char", "short", "int", "long", "float", "double", "signed", "unsigned"))

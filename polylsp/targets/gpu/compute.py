@@ -48,7 +48,18 @@ from polylsp.targets.gpu.shared_memory import STRIP, Strip, block
 # --------------------------------------------------------------------------------------------------
 
 
-_DECLARES = ("char ", "signed ", "unsigned ", "short ", "int ", "long ", "float ", "double ", "bool ")
+_DECLARES = (
+    "char ",
+    "signed ",
+    "unsigned ",
+    "short ",
+    "int ",
+    "long ",
+    "float ",
+    "double ",
+    "bool ",
+    "Real ",
+)
 
 
 def instance(leaf: Leaf, values: Sequence[str], words: Words) -> Iterator[str]:

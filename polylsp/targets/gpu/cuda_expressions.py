@@ -50,12 +50,14 @@ class Unwritable(Exception):
 @dataclass(frozen=True, eq=False)
 class Helper:
     """A function of the file on the device: its `name` there, the function, and the `lines` of its copy. It
-    writes through those of its parameters that are `written` (by number)."""
+    writes through those of its parameters that are `written` (by number). In Python the whole numbers that it
+    returns have at most the absolute value `largest`."""
 
     name: str
     function: Function
     lines: tuple[str, ...]
     written: frozenset[int]
+    largest: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +118,8 @@ UNARY = 11
 
 DOUBLE_FUNCTIONS = frozenset((
     "sqrt", "fabs", "exp", "exp2", "log", "log2", "log10", "pow", "sin", "cos", "tan", "asin", "acos",
-    "atan", "atan2", "sinh", "cosh", "tanh", "floor", "ceil", "round", "trunc", "fmin", "fmax", "fmod",
-    "hypot", "cbrt", "erf", "expm1", "log1p",
+    "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "floor", "ceil", "round", "rint",
+    "trunc", "fmin", "fmax", "fmod", "fdim", "hypot", "cbrt", "erf", "erfc", "expm1", "log1p", "copysign",
 ))  # fmt: skip
 """The functions of `math.h` that a device has."""
 INTEGER_FUNCTIONS: Mapping[str, Type] = {
@@ -319,15 +321,19 @@ def _call(value: Call, words: Words) -> str:
 
 
 def _helper_call(value: Call, helper: Helper, words: Words) -> str:
+    arguments = [
+        _handed(each, words) if isinstance(of_type, (Array, Pointer)) else _converted(each, of_type, words)
+        for each, of_type in given(value, helper)
+    ]
+    return f"{helper.name}({', '.join(arguments)})"
+
+
+def given(value: Call, helper: Helper) -> list[tuple[Expr, Type]]:
+    """The arguments of a call of a helper, with the types of its parameters; raises `Unwritable`."""
     parameters = helper.function.parameters
     if len(parameters) != len(value.arguments):
         raise Unwritable(f"`{value.function}` is called with another number of arguments than it has.")
-    pairs = zip(value.arguments, (v.type for v in parameters), strict=True)
-    arguments = [
-        _handed(each, words) if isinstance(of_type, (Array, Pointer)) else _converted(each, of_type, words)
-        for each, of_type in pairs
-    ]
-    return f"{helper.name}({', '.join(arguments)})"
+    return [(each, v.type) for each, v in zip(value.arguments, parameters, strict=True)]
 
 
 def _handed(value: Expr, words: Words) -> str:

@@ -56,7 +56,7 @@ def lines_of(statements: Sequence[Statement], words: Words) -> Iterator[str]:
     heads = {id(s) for head in loops for s in head}
     own = {id(s) for head in loops if _is_initialiser(head) for s in head}
     # The scope of a `for`'s declaration is that loop.
-    _refuse_twins([s.variable for s in inside if isinstance(s, Declare) and id(s) not in own])
+    _refuse_twins([s.variable for s in inside if isinstance(s, Declare) and id(s) not in own], words)
     merged = _initialisers(inside)
     for number, each in enumerate(inside):
         if id(each) in heads or number in merged.values():
@@ -69,11 +69,11 @@ def lines_of(statements: Sequence[Statement], words: Words) -> Iterator[str]:
             yield from _statement(each, words)
 
 
-def _refuse_twins(variables: list[Variable]) -> None:
-    names = [v.source_name for v in variables]
-    twin = next((name for name in names if names.count(name) > 1), None)
+def _refuse_twins(variables: list[Variable], words: Words) -> None:
+    names = [words.names[v.name] for v in variables]
+    twin = next((v for v, name in zip(variables, names, strict=True) if names.count(name) > 1), None)
     if twin is not None:
-        raise Unwritable(f"Two variables are called `{twin}` in one iteration: rename one.")
+        raise Unwritable(f"Two variables are called `{twin.source_name}` in one iteration: rename one.")
 
 
 def declared(variable: Variable, words: Words) -> str:
@@ -151,7 +151,10 @@ def _statement(statement: Statement, words: Words) -> Iterator[str]:
         case Jump(kind, _, None):
             yield f"{kind};"
         case Jump("return", _, value) if words.returns is not None and value is not None:
-            yield f"return {assigned_text(value, words.returns, words)};"
+            # In Python a function returns what it has computed, in whatever type.
+            exact = words.exact is not None
+            text = text_of(value, words) if exact else assigned_text(value, words.returns, words)
+            yield f"return {text};"
         case Evaluate(ProgramCall() as value) if value.function in words.helpers:
             yield f"{text_of(value, words)};"
         case Loop():

@@ -45,7 +45,7 @@ RESERVED = frozenset((
     "static_cast", "template", "this", "thread_local", "throw", "true", "try", "typeid", "typename",
     "using", "virtual", "wchar_t", "xor", "xor_eq", "blockIdx", "blockDim", "threadIdx", "gridDim",
     "warpSize", "dim3", "min", "max", "size_t", "ptrdiff_t", "NULL", "TRY", "blocks", "error", "pin",
-    "streams",
+    "streams", "Real", "Real2",
 ))  # fmt: skip
 """Names that mean something else in CUDA C++, or in what is written around the user's code."""
 
@@ -90,7 +90,7 @@ def variable_names(region: Region, fresh: Fresh) -> dict[str, str]:
     counters = counters_of(region)
     counted = {v.source_name for v in subject.variables if v.name in counters}
     for each in sorted(subject.variables, key=lambda v: v.name):
-        plain = _STRANGE.sub("_", each.source_name)
+        plain = "" if "," in each.source_name else _STRANGE.sub("_", each.source_name)
         meant = is_python and plain in DOUBLE_FUNCTIONS
         # A variable read after a loop of Python may have the name of the loop's counter.
         twin = is_python and each.name not in counters and plain in {*counted, *found.values()}
@@ -99,7 +99,10 @@ def variable_names(region: Region, fresh: Fresh) -> dict[str, str]:
 
 
 def plain_name(source: str, fresh: Fresh) -> str:
-    """The name of a variable of the source on the device."""
+    """The name of a variable of the source on the device. The parts of an assignment to several names in
+    Python have their text for a name."""
+    if "," in source:
+        return fresh.name("value")
     plain = _STRANGE.sub("_", source)
     clear = plain == source and plain not in RESERVED
     return plain if clear else fresh.name(re.sub("__+", "_", f"{plain}_"))

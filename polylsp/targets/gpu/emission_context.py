@@ -28,6 +28,7 @@ from polylsp.ir.program import (
     Floating,
     Function,
     Integer,
+    Jump,
     OtherType,
     Pointer,
     Read,
@@ -39,7 +40,7 @@ from polylsp.ir.program import (
 from polylsp.model.action import Declined
 from polylsp.poly.scop import Access, Memory
 from polylsp.schedule.statement_leaves import counter
-from polylsp.targets.gpu.buffers import Buffer, Memories
+from polylsp.targets.gpu.buffers import REAL, Buffer, Memories
 from polylsp.targets.gpu.cuda_expressions import Helper, Unwritable, Words
 from polylsp.targets.gpu.cuda_statements import INDENT, lines_of, type_words
 from polylsp.targets.gpu.device_names import (
@@ -54,7 +55,7 @@ from polylsp.targets.gpu.device_names import (
     variable_names,
 )
 from polylsp.targets.gpu.leaves import Leaf, Leaves
-from polylsp.targets.gpu.python_semantics import PythonWords, Sizes
+from polylsp.targets.gpu.python_semantics import LONG, PythonWords, Sizes, is_unlimited
 from polylsp.targets.gpu.region import Region
 from polylsp.targets.gpu.schedule_choice import sites_of
 from polylsp.targets.gpu.sum_kernels import Total
@@ -63,9 +64,14 @@ from polylsp.targets.gpu.sum_kernels import Total
 def helpers_of(region: Region, fresh: Fresh) -> dict[str, Helper]:
     """The copies of a region's helpers, by the names of the functions; raises `Unwritable`."""
     found: dict[str, Helper] = {}
+    is_python = region.subject.language == PYTHON.name
     bodies = [Block(region.statements), *(one.function.body for one in region.helpers)]
     for one in region.helpers:
         function = one.function
+        array = next((v for v in function.parameters if _elements(v) is not None), None)
+        if is_python and array is not None:
+            told = f"`{function.name}` takes the array `{array.source_name}`"
+            raise Unwritable(f"{told}, and functions on a device take numbers: pass elements.")
         types = {call.type for call in _calls(*bodies) if call.function == function.name}
         if len(types) != 1:
             raise Unwritable(f"The calls of `{function.name}` do not agree on its type.")
@@ -76,8 +82,24 @@ def helpers_of(region: Region, fresh: Fresh) -> dict[str, Helper]:
             frozenset(),
             helpers=found,
             returns=types.pop(),
+            exact=PythonWords(None, _sizes(found), {}) if is_python else None,
         )
-        found[function.name] = _copy(function, words, fresh.name(f"{function.name}_device"))
+        made = _copy(function, words, fresh.name(f"{function.name}_device"))
+        found[function.name] = replace(made, largest=_largest(function, _sizes(found))) if is_python else made
+    return found
+
+
+def _sizes(helpers: Mapping[str, Helper], small: frozenset[str] = frozenset()) -> Sizes:
+    return Sizes(small, {name: each.largest for name, each in helpers.items()})
+
+
+def _largest(function: Function, sizes: Sizes) -> int:
+    """Largest whole number that a function in Python returns, by its absolute value; raises `Unwritable`."""
+    jumps = (s for s in walk(function.body) if isinstance(s, Jump) and s.value is not None)
+    values = [s.value for s in jumps if s.value is not None and isinstance(s.value.type, Integer)]
+    found = max(map(sizes.size, values), default=0)
+    if found > LONG:
+        raise Unwritable(f"What `{function.name}` returns may be larger than a GPU's whole numbers.")
     return found
 
 
@@ -91,6 +113,10 @@ def handed_on(region: Region) -> frozenset[str]:
     ]
     places = [each.place for each in arguments if isinstance(each, (AddressOf, Read))]
     return frozenset(each.variable.name for each in places)
+
+
+_LONG = "long long"
+"""The type of a whole number of Python that a function is given, or returns."""
 
 
 def _copy(function: Function, words: Words, name: str) -> Helper:
@@ -107,7 +133,7 @@ def _copy(function: Function, words: Words, name: str) -> Helper:
 def _parameter(variable: Variable, is_written: bool, name: str) -> str:
     element = _elements(variable)
     if isinstance(variable.type, (Integer, Floating)):
-        return f"{type_words(variable)} {name}"
+        return f"{_LONG if is_unlimited(variable.type) else type_words(variable)} {name}"
     words = plain_words(element) if element is not None else None
     if words is None:
         raise Unwritable(f"The parameter `{variable.source_name}` of a function has no copy on the device.")
@@ -125,6 +151,8 @@ def _elements(variable: Variable) -> Type | None:
 
 
 def _type(of_type: Type, function: Function) -> str:
+    if is_unlimited(of_type):
+        return _LONG
     words = "void" if of_type == OtherType("void") else plain_words(of_type)
     if words is None or (isinstance(of_type, Floating) and of_type.bits > 64):
         raise Unwritable(f"`{function.name}` has a type that the device does not have.")
@@ -221,8 +249,8 @@ def setting_of(
     counted = subject.sizes.values()
     variables |= {names[v.name]: v for v in subject.variables if v.source_name in counted}
     sizes = () if is_python else [v for name, v in variables.items() if _text(v, name) in texts.values()]
-    words = _without_widths(region, found, memories, names, lengths)
-    words = replace(words, narrow=frozenset() if is_python else narrow(region, found, sizes), helpers=helpers)
+    words = _without_widths(region, found, memories, names, lengths, helpers)
+    words = replace(words, narrow=frozenset() if is_python else narrow(region, found, sizes))
     called = {names[v.name]: v for v in (*subject.variables, *lengths.values())}
     counted = strides(found, words.extents, called, words.narrow)
     words = replace(words, strides=counted, index=fresh.name("Index") if counted else "")
@@ -254,6 +282,7 @@ def _without_widths(
     memories: Memories,
     names: Mapping[str, str],
     lengths: Mapping[str, Variable],
+    helpers: Mapping[str, Helper],
 ) -> Words:
     """Names on the device, before the widths of their numbers are determined."""
     arrays = [b for b in memories.buffers if not b.scalar]
@@ -263,7 +292,8 @@ def _without_widths(
         {b.variable.name: tuple(names.get(each, each) for each in b.extents) for b in arrays},
         frozenset(b.variable.name for b in memories.buffers if b.scalar),
         before=_before(region, found, names),
-        exact=_python_words(region, lengths) if region.subject.language == PYTHON.name else None,
+        exact=_python_words(region, lengths, helpers) if region.subject.language == PYTHON.name else None,
+        helpers=helpers,
         atomic=sites_of(found),
         formers={site: each.memory.variable.name for each in found.formers for site in each.sites},
     )
@@ -295,11 +325,13 @@ def _lengths(memories: Memories, names: dict[str, str], fresh: Fresh, known: Nam
     return found
 
 
-def _python_words(region: Region, lengths: Mapping[str, Variable]) -> PythonWords:
+def _python_words(
+    region: Region, lengths: Mapping[str, Variable], helpers: Mapping[str, Helper]
+) -> PythonWords:
     subject = region.subject
     counters = counters_of(region)
     given = {v.name for v in subject.variables if v.storage in ("parameter", "cell")}
-    return PythonWords(region, Sizes(counters | given), lengths)
+    return PythonWords(region, _sizes(helpers, counters | given), lengths)
 
 
 def _parameters(
@@ -364,8 +396,8 @@ def _text(variable: Variable, name: str) -> str:
 # --------------------------------------------------------------------------------------------------
 
 
-_BYTES = {"float": 4, "double": 8, "int": 4}
-"""The types of elements of which CUDA has vectors, such as `float4`, and how wide they are."""
+_BYTES = {"float": 4, "double": 8, "int": 4, REAL: 8}
+"""The types of elements of which CUDA has vectors, such as `float4`, and how wide they are at most."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,25 +13,33 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polylsp.ir.effects import effects, walk
+from polylsp.ir.effects import effects, nodes, walk
 from polylsp.ir.induction import own_jumps
 from polylsp.ir.liveness import exposed, exposed_in
 from polylsp.ir.program import (
     Array,
     Assign,
+    Binary,
     Block,
+    Cast,
+    Constant,
     Declare,
     Floating,
     If,
     Integer,
+    Invariant,
     Jump,
     Loop,
     Pointer,
+    Read,
+    Select,
     Site,
     Statement,
+    Unary,
     Variable,
     within,
 )
+from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Declined
 from polylsp.poly.scop import Access, Memory
 from polylsp.targets.directives.host_code import starts
@@ -216,12 +224,14 @@ class Leaves:
 
 @dataclass(frozen=True)
 class _Place:
-    """The opened loops around a block, its position, and the names needed beyond one iteration."""
+    """The opened loops around a block, its position, and the names needed beyond one iteration. Assignments
+    at the sites `sunk` stand further inside instead."""
 
     loops: tuple[int, ...]
     position: tuple[int, ...]
     needed: frozenset[str]
     kept: frozenset[str] = frozenset()
+    sunk: frozenset[Site] = frozenset()
 
 
 def leaves_of(region: Region, opened: frozenset[str] = frozenset()) -> Leaves | Declined:
@@ -229,13 +239,80 @@ def leaves_of(region: Region, opened: frozenset[str] = frozenset()) -> Leaves | 
     not tie their uses together."""
     needed = _needed(region)
     found = list(_leaves(region, region.statements, _Place((), (), needed | opened)))
-    kept = frozenset(name for _, names in found for name in names)
+    kept = frozenset(name for _, place in found for name in place.kept)
     leaves = [leaf for leaf, _ in found]
-    reason = _refused(region, leaves, kept, needed)
+    sunk = frozenset(site for _, place in found for site in place.sunk)
+    reason = _refused(region, leaves, kept, needed, sunk)
     if reason:
         return Declined(reason)
     leaves = [leaf for leaf in leaves if _runs(region, leaf)] or leaves
     return Leaves(tuple(leaves), tuple(_shared(region, leaves, opened)), kept, opened)
+
+
+# --- Scalars that cost less to compute again ---------------------------------------------
+
+
+def _sunk(
+    region: Region, statements: tuple[Statement, ...], needed: frozenset[str]
+) -> tuple[tuple[Statement, ...], frozenset[Site]]:
+    """The statements of an iteration in which scalars that are computed of scalars alone are computed in the
+    parallel loops that use them, where nothing else does, and the sites where they were computed before
+    (rematerialisation: Briggs, Cooper and Torczon, PLDI 1992). Scalars that are `needed` (unique names)
+    stay."""
+    inside = [inner for each in statements for inner in flat(each)]
+    sites: set[Site] = set()
+    for number in reversed(range(len(inside))):
+        one, before, later = inside[number], inside[:number], inside[number + 1 :]
+        if not isinstance(one, Assign) or not _is_light(one):
+            continue
+        name, read = one.target.variable.name, _names(one)
+        changed = effects(*later).scalars & read or any(name in _names(each) for each in before)
+        users = [each for each in later if name in _names(each)]
+        if changed or name in needed or not users or not all(_takes(region, each, name) for each in users):
+            continue
+        sites.add(one.site)
+        moved = (
+            _with(each, one) if isinstance(each, Loop) and name in _names(each) else each for each in later
+        )
+        inside = [*before, *moved]
+    return (tuple(inside), frozenset(sites)) if sites else (statements, frozenset())
+
+
+def _is_light(assign: Assign) -> bool:
+    """True if a scalar is set to what arithmetic gives of scalars alone."""
+    parts = list(nodes(replace(assign, operator=None)))
+    scalars = (part.place for part in parts if isinstance(part, Read))
+    arithmetic = (Read, Constant, Binary, Unary, Cast, Select, Invariant)
+    plain = all(isinstance(part, arithmetic) for part in parts) and not any(p.steps for p in scalars)
+    target = assign.target.variable
+    number = isinstance(target.type, (Integer, Floating)) and not assign.target.steps
+    return plain and number and assign.operator is None and target.storage == "local" and not target.escapes
+
+
+def _takes(region: Region, statement: Statement, name: str) -> bool:
+    """True for a parallel loop whose body alone uses a scalar."""
+    if not isinstance(statement, Loop):
+        return False
+    verdict = region.subject.known(statement.ordinal).verdict
+    is_parallel = isinstance(verdict, Parallel) and not verdict.reductions
+    header = replace(statement, body=Block(()))
+    return is_parallel and name not in _names(header)
+
+
+def _with(loop: Loop, assign: Assign) -> Loop:
+    """A loop whose body makes an assignment before the first statement that uses its scalar."""
+    body = [inner for each in loop.body.statements for inner in flat(each)]
+    at = next(k for k, each in enumerate(body) if assign.target.variable.name in _names(each))
+    # A leaf has the statements of the model from its first site to its last one.
+    own = next((each.site for each in walk(body[at]) if not isinstance(each, Block)), assign.site)
+    return replace(loop, body=Block((*body[:at], replace(assign, site=own), *body[at:])))
+
+
+def _names(statement: Statement) -> frozenset[str]:
+    """The unique names of the variables of a statement that is no declaration."""
+    if isinstance(statement, Declare):
+        return frozenset()
+    return frozenset(v.name for v in effects(statement).variables)
 
 
 def _runs(region: Region, leaf: Leaf) -> bool:
@@ -263,7 +340,7 @@ def _needed(region: Region) -> frozenset[str]:
 
 def _leaves(
     region: Region, statements: tuple[Statement, ...], place: _Place
-) -> Iterator[tuple[Leaf, frozenset[str]]]:
+) -> Iterator[tuple[Leaf, _Place]]:
     units = units_of(statements, place.needed)
     kept = place.kept | units.kept
     for number, unit in enumerate(units.units):
@@ -272,10 +349,11 @@ def _leaves(
         if loop is not None and _opens(region, unit, loop, kept, len(place.loops)):
             after = region.subject.live_after
             needed = exposed_in(loop) | after[loop.ordinal] | kept
-            inner = _Place((*place.loops, loop.ordinal), position, needed, kept)
-            yield from _leaves(region, without_continues(loop.body.statements) or (), inner)
+            body, sunk = _sunk(region, without_continues(loop.body.statements) or (), needed)
+            inner = _Place((*place.loops, loop.ordinal), position, needed, kept, place.sunk | sunk)
+            yield from _leaves(region, body, inner)
         elif not _is_empty(unit):
-            yield _leaf(region, unit, place.loops, position, kept), kept
+            yield _leaf(region, unit, place.loops, position, kept), replace(place, kept=kept)
 
 
 def _is_empty(unit: Unit) -> bool:
@@ -420,7 +498,13 @@ def _once(access: Access, alone: dict[str, Memory]) -> Access:
     return replace(access, memory=own, relation=relation.set_tuple_name(isl.dim_type.out, memory.name))
 
 
-def _refused(region: Region, leaves: list[Leaf], kept: frozenset[str], needed: frozenset[str]) -> str:
+def _refused(
+    region: Region,
+    leaves: list[Leaf],
+    kept: frozenset[str],
+    needed: frozenset[str],
+    sunk: frozenset[Site],
+) -> str:
     """Reason why the leaves do not describe all effects; empty if they do."""
     inside = [n for leaf in leaves for n in leaf.numbers]
     if len(set(inside)) != len(inside):
@@ -432,7 +516,7 @@ def _refused(region: Region, leaves: list[Leaf], kept: frozenset[str], needed: f
     for access in region.scop.accesses:
         name, site = access.memory.variable.source_name, region.scop.statements[access.statement].site
         outside = access.statement not in inside and within(site, region.place.site)
-        if outside and access.memory.variable.name in written:
+        if outside and site not in sunk and access.memory.variable.name in written:
             return f"`{name}` is changed, and read to enter a loop: copy that value first."
     assigned = effects(*region.statements)
     by_name = {v.name: v for v in assigned.variables}

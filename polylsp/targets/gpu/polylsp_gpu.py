@@ -18,6 +18,7 @@ NARROW = 1 << 30
 """Elements that a kernel counts with 32 bits; more are counted with 64."""
 
 _MOST_BLOCKS = 65535
+_REALS = {"float64": "double", "float32": "float"}
 
 
 class Gpu:
@@ -37,11 +38,11 @@ class Gpu:
         if one of the `counted` arrays has many."""
         wide = max((each.size for each in counted if hasattr(each, "size")), default=0) > NARROW
         self.index = np.int64 if wide else np.int32
-        head = f"typedef {'long long' if wide else 'int'} {index};\n" if index else ""
+        self._head = f"typedef {'long long' if wide else 'int'} {index};\n" if index else ""
         self.done = False
-        self._function, self._kernels = function, head + kernels
+        self._function, self._kernels = function, kernels
         self._module: Any = None
-        self._held = False
+        self._held, self._real = False, ""
         self._memory: list[Any] = []
         self._results: list[tuple[Any, int, Any]] = []
         self._failures: tuple[type[BaseException], ...] = (ImportError, OSError, RuntimeError)
@@ -58,13 +59,20 @@ class Gpu:
         most: int = NARROW,
     ) -> bool:
         """Check the arguments of a call. The arrays `written` and `read` come with their type of elements and
-        number of dimensions; they have to be C-contiguous, and those written must not overlap others.
-        `whole`, `floats` and `singles` (`numpy.float32`) are numbers. No size may be larger than `most`."""
+        number of dimensions; they have to be C-contiguous, and those written must not overlap others. Those
+        of type "real" are all `float64` or all `float32`: kernels call it `Real`. `whole`, `floats` and
+        `singles` (`numpy.float32`) are numbers. No size may be larger than `most`."""
         try:
             self._import()
         except ImportError:
             return False
         self._held = any(self.holds(array) for array, _, _ in written)
+        real = next((array for array, dtype, _ in (*written, *read) if dtype == "real"), None)
+        if real is not None:
+            self._real = str(getattr(real, "dtype", ""))
+            if self._real not in _REALS:
+                return False
+            self._head += "typedef {0} Real;\ntypedef {0}2 Real2;\n".format(_REALS[self._real])
         return (
             all(isinstance(n, (int, np.integer)) and abs(int(n)) <= most for n in whole)
             and all(isinstance(x, (int, float)) and float(x) == x for x in floats)
@@ -77,7 +85,11 @@ class Gpu:
     def _is_array(self, array: Any, dtype: str, dimensions: int, most: int) -> bool:
         if type(array) is not np.ndarray and not self.holds(array):
             return False
-        if array.dtype != dtype or len(array.shape) != dimensions or not self._is_dense(array):
+        if (
+            array.dtype != (self._real if dtype == "real" else dtype)
+            or len(array.shape) != dimensions
+            or not self._is_dense(array)
+        ):
             return False
         return min(array.shape) > 0 and max(array.shape) <= most
 
@@ -185,7 +197,7 @@ class Gpu:
 
     def _begin(self) -> None:
         if self._module is None:
-            self._module = self._compiled(self._kernels)
+            self._module = self._compiled(self._head + self._kernels)
 
     def __enter__(self) -> Gpu:
         return self

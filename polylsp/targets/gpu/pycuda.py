@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -25,12 +25,13 @@ from polylsp.ir.verdict import Assumption
 from polylsp.model.action import Answer, Created, Declined, Edited, Replacement
 from polylsp.model.facts import is_governed
 from polylsp.targets.gpu import numba_cuda
+from polylsp.targets.gpu.buffers import REAL
 from polylsp.targets.gpu.cuda import made_of
 from polylsp.targets.gpu.cuda_expressions import Unwritable
 from polylsp.targets.gpu.cuda_statements import wrapped
 from polylsp.targets.gpu.launched import Launched, device_code, launched
 from polylsp.targets.gpu.pycuda_helper import MODULE, helper
-from polylsp.targets.gpu.pycuda_host import NAMES, host_of
+from polylsp.targets.gpu.pycuda_host import NAMES, host_of, is_checked
 from polylsp.targets.gpu.region import Region, loops_at, region_of
 from polylsp.targets.numba.python_imports import above_comments, importing, spelled
 from polylsp.targets.numba.python_loops import Source, fresh, lines_of, source_of
@@ -50,11 +51,13 @@ NUMBA = Library("Numba-CUDA", "NumbaCuda")
 
 def differences(found: Launched) -> Iterator[str]:
     """Remarks on numerical differences for the user."""
-    values = [e for s in walk(*found.region.statements) for e in expressions(s)]
+    region = found.region
+    code = (*region.statements, *(each.function.body for each in region.helpers))
+    values = [e for s in walk(*code) for e in expressions(s)]
     if any(_may_fail(each) for value in values for each in subexpressions(value)):
         stops = "a division by zero, or at the root of a negative number"
         yield f"Where Python stops at {stops}, a GPU goes on with inf or nan."
-    if any(each.memory.element == Floating(32) for each in found.memories.buffers):
+    if any(each.memory.element == Floating(32) or each.words == REAL for each in found.memories.buffers):
         yield "The GPU computes with 64 bits where NumPy rounds to the type of an array."
 
 
@@ -231,7 +234,14 @@ def _edited(source: Source, found: Sequence[Made], reasons: Sequence[str] = ()) 
     lines = [line for one in found for line in (*one.lines, "", "")]
     at = above_comments(subject.text, subject.start)
     before = Replacement(Span(at, at), "".join(f"{line}{end}" for line in lines))
-    assumed = tuple(dict.fromkeys(each for one in found for each in (*one.launched.assumptions, *one.stated)))
+    assumed = tuple(
+        dict.fromkeys(
+            each
+            for one in found
+            for each in (*one.launched.assumptions, *one.stated)
+            if not is_checked(one.launched, each)
+        )
+    )
     told = (each for one in found for each in (*one.launched.remarks, *differences(one.launched)))
     remarks = (*dict.fromkeys(told), *dict.fromkeys(reasons))
     replacements = (before, *(each for one in found for each in one.replacements))
@@ -301,20 +311,23 @@ def _called(
 
 def _known(source: Source, region: Region) -> Iterator[str]:
     """Conditions that numbers of the file still have the values they had when it was read."""
+    subject = region.subject
+    helpers = [(subject.of(each), (each.function.body,)) for each in region.helpers]
     found: dict[str, float] = {}
-    for statement in walk(*region.statements):
-        for value in expressions(statement):
-            for each in subexpressions(value):
-                if isinstance(each, Constant) and _is_named(source, region.subject.source(each.site)):
-                    found.setdefault(region.subject.source(each.site), each.value)
+    for own, statements in ((subject, region.statements), *helpers):
+        local = source.local if own is subject else {v.source_name for v in own.variables}
+        values = [e for statement in walk(*statements) for e in expressions(statement)]
+        for each in (inner for value in values for inner in subexpressions(value)):
+            if isinstance(each, Constant) and _is_named(source, own.source(each.site), local):
+                found.setdefault(own.source(each.site), each.value)
     for text, value in sorted(found.items()):
         yield f"{text} == {value!r}" if text.isidentifier() else f"({text}) == {value!r}"
 
 
-def _is_named(source: Source, text: str) -> bool:
+def _is_named(source: Source, text: str, local: Collection[str]) -> bool:
     """True if a number is written with names of the file only."""
     names = NAMES.findall(text)
     declared = [source.declarations.get(name) for name in names]
     plain = re.fullmatch(r"[\w.+\-*() ]+", text) is not None and "(" not in re.sub(r"(?<!\w)\(", "", text)
     known = all(isinstance(each, Value) and each.constant is not None for each in declared)
-    return bool(names) and plain and known and not set(names) & source.local
+    return bool(names) and plain and known and set(names).isdisjoint(local)

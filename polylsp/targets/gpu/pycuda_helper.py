@@ -181,7 +181,8 @@ def _refused(host: Host, conditions: Sequence[str]) -> Iterator[str]:
     if not conditions:
         return
     if "\n" not in together and len(together) < _WIDTH:
-        alone = len(conditions) == 1 and together.startswith(f"{host.gpu}.") and " and " not in together
+        bare = together.startswith((f"{host.gpu}.", "(")) and " and " not in together
+        alone = len(conditions) == 1 and bare
         yield f"if not {together}:" if alone else f"if not ({together}):"
     else:
         lines = [line for k, each in enumerate(conditions) for line in _joined(each, k > 0)]

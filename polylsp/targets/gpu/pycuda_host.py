@@ -16,8 +16,9 @@ from polylsp.emit.python_expressions import NotSimpleError, operator_of, text_of
 from polylsp.frontends.python.kinds import dtype_name
 from polylsp.ir.effects import loops_in
 from polylsp.ir.program import Floating, Integer, Variable
+from polylsp.ir.verdict import Assumption
 from polylsp.schedule.statement_leaves import counter
-from polylsp.targets.gpu.buffers import Buffer, factor
+from polylsp.targets.gpu.buffers import Buffer, factor, is_assumed
 from polylsp.targets.gpu.cooperation import Target
 from polylsp.targets.gpu.cuda_expressions import Unwritable
 from polylsp.targets.gpu.cuda_statements import wrapped
@@ -184,10 +185,20 @@ def number_text(variable: Variable) -> str:
 
 
 def element_text(buffer: Buffer) -> str:
-    """NumPy's type of a buffer's elements."""
+    """NumPy's type of a buffer's elements; `real` for those that are `float64` or `float32`."""
+    if is_assumed(buffer.memory):
+        return "real"
     element = buffer.memory.element
     assert isinstance(element, (Integer, Floating))
     return dtype_name(element)
+
+
+def is_checked(found: Launched, assumption: Assumption) -> bool:
+    """True if the host function makes sure that an assumption holds."""
+    given = {each.name for each in found.memories.buffers if each.hosted and not each.scalar}
+    known = bool(assumption.subjects) and given.issuperset(assumption.subjects)
+    of_type = known and assumption.sentence.startswith(f"`{assumption.subjects[0]}` is an array of ")
+    return of_type or (known and assumption.kind == "no-overlap") or assumption.kind == "in-bounds"
 
 
 def itemsize(buffer: Buffer) -> int:

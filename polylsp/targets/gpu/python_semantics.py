@@ -8,7 +8,7 @@ allows. Negative subscripts count from the end.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
 from typing import Literal
 
@@ -41,8 +41,10 @@ from polylsp.schedule.statement_leaves import counter
 from polylsp.targets.gpu.cuda_expressions import (
     DOUBLE_FUNCTIONS,
     UNARY,
+    Helper,
     Unwritable,
     Words,
+    given,
     grouped,
     place_text,
 )
@@ -51,8 +53,10 @@ from polylsp.targets.gpu.region import Region
 Sign = Literal["never", "always", "sometimes"]
 
 
-def negative(region: Region, subscript: Expr, site: Site) -> Sign:
-    """Sign of the subscript of an element at a site: always, never or sometimes negative."""
+def negative(region: Region | None, subscript: Expr, site: Site) -> Sign:
+    """Sign of the subscript of an element at a site of a region: always, never or sometimes negative."""
+    if region is None:
+        return "sometimes"
     found: set[Sign] = {_negative_in(region, each, subscript) for each in _statements(region, site)}
     return found.pop() if len(found) == 1 else "sometimes"
 
@@ -135,9 +139,11 @@ def exact_words(of_type: Type) -> str | None:
 
 @dataclass(frozen=True)
 class Sizes:
-    """Bounds of integers, given the variables (unique names) that a call has checked to be `small`."""
+    """Bounds of integers, given the variables (unique names) that a call has checked to be `small`, and those
+    of what functions of the file return (`results`, by name)."""
 
     small: frozenset[str]
+    results: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def size(self, value: Expr) -> int:
         """Largest absolute value of an integer."""
@@ -160,6 +166,10 @@ class Sizes:
                 return self.size(left)
             case Binary("%", _, Constant(number), floors=True):
                 return abs(int(number))
+            case Call("abs", (operand,)):
+                return self.size(operand)
+            case Call(function) if function in self.results:
+                return self.results[function]
             case Binary(operator) if operator in (*COMPARISONS, "&&", "||"):
                 return 1
             case _:
@@ -174,6 +184,8 @@ class Sizes:
                 )
             case Cast(operand, of_type) if is_unlimited(of_type):
                 return self.is_long(operand)
+            case Call():
+                return True
             case Binary(operator) if operator in ("+", "-", "*"):
                 return self.size(value) > INT
             case _:
@@ -212,6 +224,16 @@ def is_element(value: Expr) -> bool:
             return False
 
 
+_DEVICE_NAMES = {
+    "abs": "fabs", "absolute": "fabs", "power": "pow", "float_power": "pow", "arcsin": "asin",
+    "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh", "arccosh": "acosh",
+    "arctanh": "atanh",
+}  # fmt: skip
+"""The names on a device of NumPy's functions of real numbers, where they have others."""
+_OTHERWISE = frozenset(("fmod", "round", "fmin", "fmax", "fdim"))
+"""Functions of a device that treat some numbers in another way than Python's of the same name."""
+_TESTS = frozenset(("isnan", "isinf", "isfinite"))
+
 # --------------------------------------------------------------------------------------------------
 # Expressions of Python as CUDA C++ with the same semantics.
 #
@@ -223,10 +245,11 @@ def is_element(value: Expr) -> bool:
 
 @dataclass(frozen=True)
 class PythonWords:
-    """Writer of a region's expressions in Python's semantics. `sizes` bounds the integers; `lengths` are the
-    device's variables for lengths of arrays, by their spelling."""
+    """Writer of the expressions of a region, or of a function that it calls (`None`), in Python's semantics.
+    `sizes` bounds the integers; `lengths` are the device's variables for lengths of arrays, by their
+    spelling."""
 
-    region: Region
+    region: Region | None
     sizes: Sizes
     lengths: Mapping[str, Variable]
 
@@ -256,12 +279,13 @@ class PythonWords:
     def assigned_text(self, value: Expr, target: Type, words: Words) -> str:
         """Right-hand side of an assignment, which converts implicitly; raises `Unwritable`."""
         if is_unlimited(target) and self.sizes.size(value) > LOCAL:
-            raise Unwritable(
-                f"`{words.subject.source(value.site)}` may be larger than a GPU's whole numbers."
-            )
+            self._refuse(value, words)
         if isinstance(value, Cast) and value.type == target and is_number(value.operand.type):
             value = value.operand
         return self.text_of(value, words)
+
+    def _refuse(self, value: Expr, words: Words) -> None:
+        raise Unwritable(f"`{words.subject.source(value.site)}` may be larger than a GPU's whole numbers.")
 
     def subscript_text(self, step: Index, place: Place, words: Words, around: float) -> str:
         """A subscript of a place, from the start of the array; raises `Unwritable`."""
@@ -340,9 +364,7 @@ class PythonWords:
         elements = any(is_element(each) for each in (value.left, value.right))
         size = self.sizes.size(value)
         if size > LONG and not elements:
-            raise Unwritable(
-                f"`{words.subject.source(value.site)}` may be larger than a GPU's whole numbers."
-            )
+            self._refuse(value, words)
         left = self.text_of(value.left, words, own)
         if size > INT and not self.sizes.is_long(value.left):
             left = f"(long long){self.text_of(value.left, words, UNARY)}"
@@ -416,11 +438,32 @@ class PythonWords:
         return f"({sides[1]} {sign} {sides[0]} ? {sides[1]} : {sides[0]})"
 
     def _call(self, value: Call, words: Words) -> str:
-        """A function of `math` or NumPy on real numbers."""
-        known = value.function in DOUBLE_FUNCTIONS - {"fmod", "round", "trunc", "fmin", "fmax"}
-        if not known or not isinstance(value.type, Floating):
+        """A function of the file, or one of `math` or NumPy on numbers."""
+        if value.function in words.helpers and not value.pure:
+            return self._helped(value, words.helpers[value.function], words)
+        if value.function == "abs" and isinstance(value.type, Integer):
+            text = self.text_of(value.arguments[0], words, 20)
+            return f"({text} < 0 ? -{text} : {text})"
+        name = _DEVICE_NAMES.get(value.function, value.function)
+        real = isinstance(value.type, Floating) and name in DOUBLE_FUNCTIONS - _OTHERWISE
+        if not real and not (name in _TESTS and len(value.arguments) == 1):
             raise Unwritable(f"`{words.subject.source(value.site)}` cannot be called on the device.")
-        return f"{value.function}({', '.join(self._argument(each, words) for each in value.arguments)})"
+        return f"{name}({', '.join(self._argument(each, words) for each in value.arguments)})"
+
+    def _helped(self, value: Call, helper: Helper, words: Words) -> str:
+        """A call of a function's copy on the device."""
+        texts: list[str] = []
+        for (each, of_type), parameter in zip(given(value, helper), helper.function.parameters, strict=True):
+            exact = each.operand if isinstance(each, Cast) else each
+            whole = isinstance(exact.type, Integer) and not isinstance(exact, Constant)
+            if whole and isinstance(of_type, Floating):
+                shown, name = words.subject.source(exact.site), parameter.source_name
+                raise Unwritable(
+                    f"`{value.function}` takes `{name}` for a floating-point number, and `{shown}` is a "
+                    f"whole number: annotate `{name}` as `int`, or pass `float({shown})`."
+                )
+            texts.append(self.assigned_text(each, of_type, words))
+        return f"{helper.name}({', '.join(texts)})"
 
     def _argument(self, value: Expr, words: Words) -> str:
         if value.type == Floating(64):

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polylsp.analysis.scop.regions import Nest
-from polylsp.core.language import PYTHON
 from polylsp.emit.c_pragmas import Stretch
 from polylsp.emit.subject import Companion, Subject
 from polylsp.ir.effects import effects, loops_in, nodes, walk
@@ -78,8 +77,6 @@ def region_at(
     if left is not None:
         return Declined(f"The loop is left by the `return` in line {subject.line_number(left.site)}.")
     called = effects(*statements).calls
-    if called and subject.language == PYTHON.name:
-        return Declined(f"`{called[0].function}` cannot be called on the device: write its statements out.")
     helpers = routines(subject, Block(statements), copied=True) if called else ()
     if isinstance(helpers, Declined):
         return helpers
@@ -89,7 +86,9 @@ def region_at(
         if nest is None:
             line = subject.line_number(loop.site)
             if loop.implied:
-                return Declined(f"The array statement in line {line} cannot be offloaded: {_NOT_LINEAR}.")
+                return Declined(
+                    f"The array statement in line {line} is none over single elements: write a loop."
+                )
             why = _why(subject.known(loop.ordinal))
             return Declined(
                 f"The loop `{loop.iterator or loop.kind}` in line {line} cannot be offloaded: {why}."
@@ -154,7 +153,7 @@ def declared_in(statements: Sequence[Statement]) -> frozenset[str]:
 def _why(facts: LoopFacts) -> str:
     """Reason why there is no model of a loop, as half a sentence."""
     rejection = getattr(facts.verdict, "rejection", None)
-    return rejection.message if rejection is not None else _NOT_LINEAR
+    return rejection.message if rejection is not None else facts.unmodelled or _NOT_LINEAR
 
 
 _NOT_LINEAR = "its bounds or subscripts are no linear functions of the counters"

@@ -23,13 +23,25 @@ from polylsp.frontends.python.definitions import MODULE, outline
 from polylsp.frontends.python.kinds import DOUBLE, DTYPES, INT
 from polylsp.frontends.python.nodes import children, nodes_in, own_nodes
 from polylsp.frontends.python.syntax import parse
+from polylsp.ir.effects import places_in
 from polylsp.ir.liveness import exposed
-from polylsp.ir.program import Array, Floating, Integer, Pointer, Rejection, Variable
+from polylsp.ir.program import (
+    AddressOf,
+    Array,
+    Floating,
+    Integer,
+    Pointer,
+    Read,
+    Rejection,
+    Variable,
+    stripped,
+)
 from polylsp.ir.verdict import Assumption, Parallel
 from polylsp.model.action import Answer, Declined, Edited, Replacement, applied
 from polylsp.model.facts import LoopFacts, lines_moved, parallel_roots
 from polylsp.schedule.chain import fresh_name
 from polylsp.targets.directives.rewriting import differences
+from polylsp.targets.numba.array_loops import is_new
 from polylsp.targets.numba.numba_subset import changes_in_file
 from polylsp.targets.numba.python_imports import empty_lines, imported_name
 from polylsp.targets.numba.python_loops import Source, dedented, lines_of, source_of
@@ -86,6 +98,10 @@ def _of_function(
     if isinstance(answer, Declined):
         by = subject.line_number(outer.header) - now.line_number(now.facts.loops[0].header)
         return Declined(lines_moved(answer.reason, by))
+    shared = _may_share(subject, outer, root, made, answer)
+    if shared:
+        one, other = shared
+        return Declined(f"`{one}` and `{other}` may be one array, which a function of the loop cannot see.")
     whole = tuple(differences(subject.text, applied(now.text, answer.replacements)))
     name = f"`{outer.iterator}`" if outer.iterator else "here"
     told = f"The loop {name} becomes the function `{made.name}`."
@@ -96,6 +112,54 @@ def _of_function(
         whole, _joined(stated, assumed, made), (told, *answer.remarks), answer.parts, answer.created,
         answer.device_code,
     )  # fmt: skip
+
+
+def _may_share(
+    subject: Subject, outer: LoopFacts, root: LoopFacts, made: _Extracted, answer: Edited
+) -> tuple[str, ...]:
+    """Two variables that an edit of the function takes for different arrays, and that may stand for one where
+    the loop was; none if there are no such."""
+    if isinstance(root.verdict, Parallel) and outer is root:
+        return ()
+    source = module_source(subject) or source_of(subject, for_numba=False)
+    if not isinstance(source, Source):
+        return ()
+    arrays: dict[str, set[str]] = {}
+    for place in places_in(subject.loop(outer.ordinal)):
+        if place.steps:
+            path = subject.source(place.site).partition("[")[0].strip()
+            arrays.setdefault(path, set()).update(_arrays_of(subject, place.variable))
+    for each in answer.assumptions:
+        paths = [v.source_name for name in each.subjects if (v := made.parameters.get(name)) is not None]
+        if each.kind != "no-overlap" or len(paths) != 2:
+            continue
+        one, other = (arrays.get(path, set()) for path in paths)
+        if not one.isdisjoint(other) or "" in one | other:
+            return tuple(paths)
+        if not (one and other) and not all(_is_of_its_own(source, path) for path in paths):
+            return tuple(paths)
+    return ()
+
+
+def _arrays_of(subject: Subject, variable: Variable, seen: frozenset[str] = frozenset()) -> set[str]:
+    """The arrays (unique names) that a variable stands for; an empty name for one that is not followed."""
+    bound = [each.value for each in subject.assigned(variable)]
+    if variable.name in seen or not bound or not isinstance(variable.type, Pointer):
+        return {variable.name}
+    found = {variable.name} if variable.storage == "parameter" else set[str]()
+    for value in map(stripped, bound):
+        known = isinstance(value, AddressOf) or (isinstance(value, Read) and isinstance(value.type, Pointer))
+        of = value.place.variable if known and isinstance(value, (AddressOf, Read)) else None
+        found |= _arrays_of(subject, of, seen | {variable.name}) if of is not None else {""}
+    return found
+
+
+def _is_of_its_own(source: Source, path: str) -> bool:
+    """True for an array that the function creates, and for a parameter that stands for one array alone: those
+    of two parameters are assumed to be apart."""
+    given = {each.arg for each in nodes_in(source.definition.args) if isinstance(each, ast.arg)}
+    stored = {n.id for n in source.nodes if names.is_stored(n)}
+    return path in given - stored or is_new(source, path)
 
 
 def _read_again(subject: Subject, root: LoopFacts, again: Again) -> tuple[_Extracted, Subject] | None:

@@ -21,7 +21,20 @@ _PLAIN = (
     ast.Expr, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Name, ast.Subscript, ast.Slice,
     ast.Tuple, ast.keyword, ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
 )  # fmt: skip
-_BUILTINS = ("range", "len", "abs", "min", "max", "int", "float", "bool", "round", "prange", "numba.prange")
+_BUILTINS = (
+    "range",
+    "len",
+    "abs",
+    "min",
+    "max",
+    "int",
+    "float",
+    "bool",
+    "round",
+    "prange",
+    "numba.prange",
+    "numba.get_num_threads",
+)
 ELEMENTWISE = (
     "sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "arcsin", "arccos",
     "arctan", "arctan2", "sinh", "cosh", "tanh", "abs", "absolute", "fabs", "floor", "ceil", "power",

@@ -244,8 +244,8 @@ def unmodelled(subject: Subject, ordinal: int) -> Declined | None:
     if asked is None or not isinstance(asked.verdict, Parallel) or parallel_roots(subject.facts, ordinal):
         return None
     name = f"`{asked.iterator}`" if asked.iterator else "here"
-    text = f"The iterations of the loop {name} are independent, but its values have no model for Numba"
-    return Declined(f"{text}: give its arrays and calls types that can be told.")
+    text = f"The iterations of the loop {name} are independent, but Numba needs more to be known"
+    return Declined(f"{text}: {asked.unmodelled or 'give its arrays and calls types that can be told'}.")
 
 
 def edit(subject: Subject, ordinal: int) -> Answer:

@@ -6,7 +6,7 @@ Statements retain their text but for indentation.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Union
@@ -312,6 +312,15 @@ def written(source: Source, pieces: Sequence[Piece], indentation: str, unit: str
         else:
             yield f"{indentation}{piece.header}"
             yield from written(source, piece.body, indentation + unit, unit)
+
+
+def with_edits(text: str, within: Span, edits: Iterable[tuple[Span, str]]) -> str:
+    """A part of a text, in which parts that do not overlap are replaced."""
+    made, at = "", within.start
+    for span, new in sorted(edits, key=lambda one: one[0]):
+        made += text[at : span.start] + new
+        at = span.end
+    return made + text[at : within.end]
 
 
 def dedented(text: str, indentation: str) -> Iterator[str]:

@@ -22,13 +22,14 @@ from polylsp.ir.effects import walk
 from polylsp.ir.program import Assign, Floating
 from polylsp.ir.verdict import Assumption, Parallel, ReductionOperator
 from polylsp.model.action import Answer, Declined, Edited, Replacement, applied
-from polylsp.model.facts import LoopFacts, is_governed, parallel_roots
+from polylsp.model.facts import LoopFacts, is_governed, lines_moved, parallel_roots
 from polylsp.schedule.chain import fresh_name, unstable
 from polylsp.schedule.statement_leaves import Leaf, leaves_of, refusal, violated
 from polylsp.targets.directives.rewriting import differences
 from polylsp.targets.numba import prange
 from polylsp.targets.numba.array_loops import created_inside, is_new, over_a_range
 from polylsp.targets.numba.numba_subset import compiled_forms, element_of
+from polylsp.targets.numba.private_arrays import is_scattered, privatised
 from polylsp.targets.numba.python_loops import (
     Block,
     Kept,
@@ -163,7 +164,7 @@ def spelled_first(
 ) -> Answer:
     """Edit of a loop (of all loops of the function for 0), which only inserts text; where there is none, that
     of the text in which the array statements of the nest are loops. Its code runs in place of these
-    statements, which stay for when it cannot."""
+    statements, which stay for when it cannot: it checks that subscripts are in range, and arrays apart."""
     found = edit(subject, ordinal, settings, ())
     source = source_of(subject, for_numba=False) if isinstance(found, Declined) else found
     if not isinstance(source, Source):
@@ -174,6 +175,9 @@ def spelled_first(
         made = _with_loops(source, root, settings, edit, again)
         if isinstance(made, Edited):
             return made
+        if made is not None and lines_moved(made.reason, 1) == made.reason:
+            # It names no lines of the other text.
+            found = made
     return found
 
 
@@ -190,7 +194,7 @@ def _with_loops(
     if not isinstance(answer, Edited):
         return answer
     whole = tuple(_on_statements(before, first.replacements, answer.replacements))
-    stated = [each for each in first.assumptions if each.kind != "in-bounds"]
+    stated = [each for each in first.assumptions if each.kind not in ("in-bounds", "no-overlap")]
     assumed = tuple(dict.fromkeys((*stated, *answer.assumptions)))
     return replace(answer, replacements=whole, assumptions=assumed)
 
@@ -421,8 +425,15 @@ def _edited(source: Source, ordinal: int, again: Again) -> Answer:
         # What stands in the way of a form with parallel loops says more than why there are none as it is.
         why = why if made is None else made
     inner = prange.narrower(subject, ordinal)
-    made = prange.edit_loops(subject, inner) if inner else why
-    return made if isinstance(made, Edited) else why
+    inside = prange.edit_loops(subject, inner) if inner else why
+    for each in _inside(subject.facts.loops, ordinal):
+        if isinstance(inside, Edited) and not is_scattered(source, each.ordinal):
+            continue
+        made = _with_copies(source, each.ordinal, again)
+        if isinstance(made, Edited):
+            return made
+        why = why if made is None else made
+    return inside if isinstance(inside, Edited) else why
 
 
 def _possible(subject: Subject, ordinal: int) -> Iterator[tuple[Step, int]]:
@@ -479,15 +490,50 @@ def _rewritten(source: Source, step: Step, root: int, again: Again) -> Answer | 
         return None
     before = source.subject.text
     now = again(applied(before, first.replacements))
-    roots = tuple(_parallel(now, *_made(first.replacements))) if now is not None else ()
-    if now is None or not roots:
+    if now is None:
         return None
-    answer = prange.edit_loops(now, roots)
-    if isinstance(answer, Declined):
+    start, end = _made(first.replacements)
+    roots = tuple(_parallel(now, start, end))
+    answer = prange.edit_loops(now, roots) if roots else _copied_between(now, start, end, again)
+    if answer is None or isinstance(answer, Declined):
         return answer
     whole = tuple(differences(before, applied(now.text, answer.replacements)))
     assumed = tuple(dict.fromkeys((*first.assumptions, *answer.assumptions)))
     return Edited(whole, assumed, (*first.remarks, *answer.remarks))
+
+
+def _copied_between(subject: Subject, start: int, end: int, again: Again) -> Answer | None:
+    """The edit of the first loop in a part of the text that can run over threads with arrays of their own;
+    `None` if there is none."""
+    source = source_of(subject)
+    if not isinstance(source, Source):
+        return None
+    inside = (loop for loop in subject.facts.loops if start <= subject.span(loop.header).start < end)
+    answers = (_with_copies(source, loop.ordinal, again) for loop in inside)
+    return next((each for each in answers if isinstance(each, Edited)), None)
+
+
+def _with_copies(source: Source, ordinal: int, again: Again) -> Answer | None:
+    """The edit of a loop that updates the same elements of arrays in several iterations: threads have their
+    own arrays. `None` for other loops, and where the loop over threads is not proven to be parallel."""
+    made = privatised(source, ordinal)
+    if made is None or isinstance(made, Declined):
+        return made
+    before, edits = source.subject.text, made.edit.replacements
+    now = again(applied(before, edits))
+    roots = [loop for loop in now.facts.loops if loop.iterator == made.thread] if now is not None else []
+    if now is None or not roots or not isinstance(roots[0].verdict, Parallel):
+        return None
+    answer = prange.edit_loops(now, roots[:1])
+    if isinstance(answer, Declined):
+        # Its reason names lines of the other text.
+        return None
+    # Arrays that are created here have the lengths that they are given.
+    own = (a for a in answer.assumptions if not a.subjects or source.item.words.issuperset(a.subjects))
+    whole = tuple(differences(before, applied(now.text, answer.replacements)))
+    return Edited(
+        whole, tuple(dict.fromkeys((*made.edit.assumptions, *own))), (*made.edit.remarks, *answer.remarks)
+    )
 
 
 # --------------------------------------------------------------------------------------------------

@@ -243,6 +243,9 @@ class _Writer:
             case ast.BinOp(left=left, op=ast.MatMult(), right=right):
                 return self._product(left, right, frame)
             case ast.BinOp(left=left, op=operation, right=right) if type(operation) in _OPERATIONS:
+                if isinstance(operation, ast.Pow) and self._counts(left):
+                    # NumPy's whole numbers have no negative powers, and others overflow.
+                    raise _Other
                 return ast.BinOp(self.written(left, frame), operation, self.written(right, frame))
             case ast.Call(func=function, args=arguments, keywords=[]):
                 return self._call(function, arguments, frame)
@@ -253,6 +256,9 @@ class _Writer:
         called = self._called(function)
         if called in ELEMENTWISE:
             return ast.Call(function, [self.written(each, frame) for each in arguments], [])
+        if called == "arange" and len(frame) == 1:
+            numbers = self._numbers(arguments)
+            return ast.parse(self._index(numbers, frame[0]).text(), mode="eval").body
         if called in _SUMS and len(arguments) == 2:
             return self._product(arguments[0], arguments[1], frame)
         if called in _OUTER and len(arguments) == 2 and len(frame) >= 2:
@@ -263,6 +269,18 @@ class _Writer:
             rank = self._rank(arguments[0])
             return self._sum([(arguments[0], tuple(range(rank)))], rank, (), frame)
         raise _Other
+
+    def _counts(self, node: ast.expr) -> bool:
+        """True if there is `np.arange(…)` in a value."""
+        return any(isinstance(n, ast.Call) and self._called(n.func) == "arange" for n in nodes_in(node))
+
+    def _numbers(self, arguments: Sequence[ast.expr]) -> _Range:
+        """The whole numbers of `np.arange(…)`."""
+        if not 1 <= len(arguments) <= 2:
+            raise _Other
+        bounds = [self._bound(each) for each in arguments]
+        first, last = bounds if len(bounds) == 2 else (ZERO, bounds[0])
+        return _Range(first, last)
 
     def _called(self, function: ast.expr) -> str:
         """The name of a function of NumPy; empty for others."""
@@ -325,6 +343,11 @@ class _Writer:
                 arguments and self._called(function) in ELEMENTWISE
             ):
                 return max(map(self._rank, arguments))
+            case ast.Call(func=function, args=[*arguments], keywords=[]) if (
+                self._called(function) == "arange"
+            ):
+                self._numbers(arguments)
+                return 1
             case _:
                 raise _Other
 
@@ -337,6 +360,8 @@ class _Writer:
                 return self._range_in(operand, at, rank)
             case ast.BinOp(left=left, right=right):
                 return self._range_in(left if self._rank(left) == rank else right, at, rank)
+            case ast.Call(func=function, args=arguments) if self._called(function) == "arange":
+                return self._numbers(arguments)
             case ast.Call(args=arguments):
                 return self._range_in(next(e for e in arguments if self._rank(e) == rank), at, rank)
             case _:
