@@ -111,6 +111,14 @@ class Settings:
             " `fastmath` lets numbers be added up in other orders."
         },
     )
+    gpu_libraries: tuple[str, ...] = field(
+        default=(),
+        metadata={
+            "doc": "Libraries by which the lightbulb offers to run loops of Python on a GPU: `pycuda`,"
+            " `cupy`, `numba-cuda`; empty: those that the file imports, or PyCUDA.",
+            "items": ("pycuda", "cupy", "numba-cuda"),
+        },
+    )
     cuda_fusion: str = field(
         default="auto",
         metadata={

@@ -6,6 +6,7 @@ file, repair of a directive, and suppression of a finding.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -348,19 +349,40 @@ def _no_file(target: KernelTarget) -> str:
     return f"The editor does not let a language server make files: use `polylsp offload --target {target}`."
 
 
-def kernel_offers(source: Source, report: FileReport, span: Span, makes_files: bool) -> Iterator[Offer]:
+_IMPORTS: dict[KernelTarget, re.Pattern[str]] = {
+    "pycuda": re.compile(r"^[ \t]*(import|from)[ \t]+pycuda\b", re.MULTILINE),
+    "cupy": re.compile(r"^[ \t]*(import|from)[ \t]+cupy\b", re.MULTILINE),
+    "numba-cuda": re.compile(
+        r"^[ \t]*(import|from)[ \t]+numba(\.cuda\b|[ \t]+import\b.*\bcuda\b)", re.MULTILINE
+    ),
+}
+
+
+def _libraries(source: Source, report: FileReport, settings: Settings) -> list[KernelTarget]:
+    """The targets for kernels that are offered: of several libraries those of the settings, or those that the
+    file imports, or else the first one."""
+    every = KERNEL_TARGETS_OF[report.language]
+    if len(every) == 1:
+        return [*every]
+    chosen: list[KernelTarget] = [each for each in every if each in settings.gpu_libraries]
+    return chosen or [each for each in every if _IMPORTS[each].search(source.text)] or [every[0]]
+
+
+def kernel_offers(
+    source: Source, report: FileReport, settings: Settings, span: Span, makes_files: bool
+) -> Iterator[Offer]:
     """Kernels for the nest around a cursor or a selection, if some of it is parallel, and on the header of a
     function for all of its nests; `makes_files`: the editor can make the file that they need."""
     found = loop_at(source, report, span)
     if found is None:
-        yield from _whole(source, report, span, makes_files)
+        yield from _whole(source, report, settings, span, makes_files)
         return
     placed, loop = found
     facts = placed.answer.facts
     roots = parallel_roots(facts, loop.ordinal)
     if not roots or any(is_governed(facts, root.ordinal) for root in roots):
         return
-    for target in KERNEL_TARGETS_OF[report.language]:
+    for target in _libraries(source, report, settings):
         ask = Ask(target, facts.name, placed.start, loop.ordinal)
         what = wording.subject(outermost_of_nest(placed, loop))
         title = f"Offload {what} to a GPU ({KERNEL_NAMES[target]})"
@@ -368,7 +390,9 @@ def kernel_offers(source: Source, report: FileReport, span: Span, makes_files: b
         yield Offer(ask, title, "refactor.rewrite", disabled=reason, codes=RUN_CODES, conditional=True)
 
 
-def _whole(source: Source, report: FileReport, span: Span, makes_files: bool) -> Iterator[Offer]:
+def _whole(
+    source: Source, report: FileReport, settings: Settings, span: Span, makes_files: bool
+) -> Iterator[Offer]:
     """All nests of a function at once, where there are several."""
     placed = function_on_line(source, report, source.line_of(span.start))
     if placed is None:
@@ -379,7 +403,7 @@ def _whole(source: Source, report: FileReport, span: Span, makes_files: bool) ->
         return
     reasons = [_why_not(source, placed, loop) for loop in outermost]
     reason = reasons[0] if all(reasons) else ""
-    for target in KERNEL_TARGETS_OF[report.language]:
+    for target in _libraries(source, report, settings):
         what = f"Offload the {len(outermost)} nests of `{facts.name}` to a GPU ({KERNEL_NAMES[target]})"
         ask = Ask(target, facts.name, placed.start, 0)
         disabled = reason if makes_files else _no_file(target)

@@ -62,7 +62,7 @@ def lightbulb(
     others, then rewrites; at last those that hide a finding. `makes_files`: the editor can make files beside
     the one that is edited."""
     on_loop = offers(source, report, settings, span)
-    kernels = tuple(kernel_offers(source, report, span, makes_files))
+    kernels = tuple(kernel_offers(source, report, settings, span, makes_files))
     promoted = _promoted((*on_loop, *kernels), _codes_here(source, report, settings, span))
     listed: tuple[Listed, ...] = (
         *mend_offers(source, report, settings, span),

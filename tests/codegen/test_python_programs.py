@@ -7,6 +7,9 @@ from collections import Counter
 
 import pytest
 
+from polylsp.core.settings import Settings
+from polylsp.engine.queries import analyse, edit
+from polylsp.model.action import Ask, Declined
 from tests.codegen.python_programs import GROUPS, compiled, trial, written
 
 
@@ -24,3 +27,24 @@ def test_no_edit_races_or_computes_something_else() -> None:
     assert len(made) > 10, reasons
     failures = compiled(list(made.values())[:8])
     assert not failures, failures[0].report()
+
+
+HEAD = "import numpy as np\n\n\n"
+STEP = "    def step(self, n: int):\n        for i in range(n): self.y[i] = self.x[i + 1]\n"
+OBJECT = "class Simulation:\n    def __init__(self, n: int):\n        self.x = np.zeros(n)\n        self.y = {}\n\n"
+FUNCTION = "def f(n: int, a: np.ndarray, b: np.ndarray):\n    {}\n    for i in range(n): v[i + 1] = a[i]\n"
+SHARED = {
+    "a second name": (FUNCTION.format("v = a"), "`a` and `v` may be one array"),
+    "one of two arrays": (FUNCTION.format("v = a if n > 3 else b"), "No loop here"),
+    "a part": (FUNCTION.format("v = a[2:]"), "No loop here"),
+    "attributes of one array": (OBJECT.format("self.x") + STEP, "`self.x` and `self.y` may be one array"),
+    "attributes of their own": (OBJECT.format("np.zeros(n)") + STEP, ""),
+}
+
+
+@pytest.mark.parametrize(("text", "reason"), SHARED.values(), ids=SHARED.keys())
+def test_arrays_that_a_loop_shares_are_not_apart_in_a_function_of_its_own(text: str, reason: str) -> None:
+    placed = analyse("a.py", HEAD + text, Settings(), schedules=False).functions[-1]
+    answer = edit("a.py", HEAD + text, Settings(), Ask("numba", placed.answer.facts.name, placed.start, 1))
+    assert isinstance(answer, Declined) == bool(reason), answer
+    assert not isinstance(answer, Declined) or reason in answer.reason

@@ -67,3 +67,26 @@ def test_fusion_is_the_first_entry_anywhere_in_the_statements(at: str) -> None:
 
 def test_elsewhere_it_is_not_offered() -> None:
     assert not offers(TEXT, "print")
+
+
+KERNELS = {
+    "no library": ("", (), ["PyCUDA"]),
+    "CuPy": ("import cupy as cp\n", (), ["CuPy"]),
+    "Numba's kernels": ("from numba import njit, cuda\n", (), ["Numba-CUDA"]),
+    "Numba for processors": ("from numba import njit\n", (), ["PyCUDA"]),
+    "the settings": ("import cupy as cp\n", ("pycuda", "numba-cuda"), ["PyCUDA", "Numba-CUDA"]),
+}
+
+
+@pytest.mark.parametrize(("imported", "chosen", "wanted"), KERNELS.values(), ids=KERNELS.keys())
+def test_kernels_are_offered_by_the_library_that_the_file_imports(
+    imported: str, chosen: tuple[str, ...], wanted: list[str]
+) -> None:
+    head = f"{imported}import numpy as np\n\n\n"
+    text = f"{head}def f(n: int, a: np.ndarray):\n    for i in range(n):\n        a[i] = i\n"
+    settings = Settings(gpu_libraries=chosen)
+    report = analyse("a.py", text, settings, schedules=False)
+    at = text.index("for i")
+    listed = lightbulb(Source(text), report, settings, Span(at, at), makes_files=True)
+    titles = [each.title for each in listed if "to a GPU" in each.title]
+    assert [title.partition("(")[2].rstrip(")") for title in titles] == wanted
