@@ -31,7 +31,8 @@ def test_no_edit_races_or_computes_something_else() -> None:
 
 HEAD = "import numpy as np\n\n\n"
 STEP = "    def step(self, n: int):\n        for i in range(n): self.y[i] = self.x[i + 1]\n"
-OBJECT = "class Simulation:\n    def __init__(self, n: int):\n        self.x = np.zeros(n)\n        self.y = {}\n\n"
+INIT = "    def __init__(self, n: int):\n        self.x = np.zeros(n)\n        self.y = {}\n\n"
+OBJECT = "class Simulation:\n" + INIT
 FUNCTION = "def f(n: int, a: np.ndarray, b: np.ndarray):\n    {}\n    for i in range(n): v[i + 1] = a[i]\n"
 SHARED = {
     "a second name": (FUNCTION.format("v = a"), "`a` and `v` may be one array"),
