@@ -62,7 +62,7 @@ def _parallel(verdict: Parallel) -> str:
 
 
 def _condition(assumptions: tuple[Assumption, ...]) -> str:
-    kinds = dict.fromkeys(_CONDITIONS[assumption.kind] for assumption in assumptions)
+    kinds = dict.fromkeys("arrays" if a.is_of_array else _CONDITIONS[a.kind] for a in assumptions)
     return wording.listing(list(kinds))
 
 

@@ -34,6 +34,14 @@ class Assumption:
     sentence: str
     guard: str = ""
 
+    @property
+    def is_of_array(self) -> bool:
+        """True if it says that a name of Python stands for an array, of whatever type."""
+        begins = tuple(
+            f"`{each}` is {article} " for each in self.subjects for article in ("an array", "a NumPy array")
+        )
+        return self.kind == "other" and len(self.subjects) == 1 and f"{self.sentence} ".startswith(begins)
+
 
 @dataclass(frozen=True, slots=True)
 class Reduction:

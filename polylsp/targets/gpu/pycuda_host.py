@@ -197,8 +197,8 @@ def is_checked(found: Launched, assumption: Assumption) -> bool:
     """True if the host function makes sure that an assumption holds."""
     given = {each.name for each in found.memories.buffers if each.hosted and not each.scalar}
     known = bool(assumption.subjects) and given.issuperset(assumption.subjects)
-    of_type = known and assumption.sentence.startswith(f"`{assumption.subjects[0]}` is an array of ")
-    return of_type or (known and assumption.kind == "no-overlap") or assumption.kind == "in-bounds"
+    stated = assumption.is_of_array or assumption.kind == "no-overlap"
+    return (known and stated) or assumption.kind == "in-bounds"
 
 
 def itemsize(buffer: Buffer) -> int:

@@ -14,7 +14,7 @@ from polylsp.frontends.python.names import Callable, Imported, Value
 from polylsp.frontends.python.syntax import constant
 from polylsp.ir.program import Array, Floating, Integer, Pointer, Type, Variable
 from polylsp.model.action import Edited, Replacement
-from polylsp.targets.numba.python_loops import Source
+from polylsp.targets.numba.python_loops import Source, source_of
 
 _PLAIN = (
     ast.Assign, ast.AugAssign, ast.For, ast.While, ast.If, ast.Return, ast.Pass, ast.Continue, ast.Break,
@@ -147,7 +147,44 @@ def _callee(source: Source, node: ast.Call, name: str) -> str:
     if decorator[:1] == ("@",) and not {"njit", "jit"}.isdisjoint(decorator):
         return ""
     told = f"`{name}`, called on line {source.line(node)}, is not compiled by Numba"
-    return f"{told}: decorate it with `@njit` first."
+    own = called_source(source, name)
+    if own is None:
+        return f"{told}: decorate it with `@njit` first."
+    calls = [n.func for n in own.nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
+    further = next((n.id for n in calls if isinstance(own.declarations.get(n.id), Callable)), "")
+    if further == name:
+        return f"`{name}`, called on line {source.line(node)}, calls itself."
+    if further:
+        return f"{told}, and calls `{further}`: decorate both with `@njit` first."
+    # Reasons with lines are about the function that is edited.
+    return f"{told}, which may not compile all of it." if why_not_compiled(own) else ""
+
+
+def called_source(source: Source, name: str) -> Source | None:
+    """A plain function of the file above the one that is edited, which calls it."""
+    found = [each for each in source.subject.companions if each.function.name == name]
+    if len(found) != 1 or found[0].start > source.subject.start:
+        return None
+    own = source_of(source.subject.of(found[0]))
+    return own if isinstance(own, Source) and not own.definition.decorator_list else None
+
+
+def uncompiled(source: Source) -> dict[str, list[ast.Name]]:
+    """The plain functions of the file that a function calls, each with the names in its calls."""
+    found: dict[str, list[ast.Name]] = {}
+    for node in source.nodes:
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id not in source.local
+        ):
+            name = node.func.id
+            if (
+                isinstance(source.declarations.get(name), Callable)
+                and called_source(source, name) is not None
+            ):
+                found.setdefault(name, []).append(node.func)
+    return found
 
 
 def _attribute(source: Source, node: ast.Attribute) -> str:

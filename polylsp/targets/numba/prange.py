@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from polylsp.analysis.scop.paths import no_overlap
-from polylsp.core.text import Span
+from polylsp.core.text import Span, newline
 from polylsp.emit.subject import Subject
 from polylsp.frontends.python.nodes import own_nodes
 from polylsp.frontends.python.pranges import updates
@@ -20,9 +20,14 @@ from polylsp.ir.verdict import Parallel, Reduction
 from polylsp.model.action import Answer, Declined, Edited, Replacement
 from polylsp.model.facts import LoopFacts, is_governed, parallel_roots
 from polylsp.targets.numba.array_loops import Overlaps, overlapping_statements
-from polylsp.targets.numba.numba_subset import element_of, why_not_compiled, why_not_in_parallel
-from polylsp.targets.numba.python_imports import importing, spelled
-from polylsp.targets.numba.python_loops import Source, range_arguments, source_of, successor
+from polylsp.targets.numba.numba_subset import (
+    element_of,
+    uncompiled,
+    why_not_compiled,
+    why_not_in_parallel,
+)
+from polylsp.targets.numba.python_imports import above_comments, importing, spelled
+from polylsp.targets.numba.python_loops import Source, fresh, range_arguments, source_of, successor
 
 _FORMS = {"+": ("+", "-"), "*": ("*",), "min": ("min",), "max": ("max",)}
 """The operators of the one update that Numba takes for a reduction, which combines copies by another one."""
@@ -273,7 +278,10 @@ def edit_loops(subject: Subject, roots: Sequence[LoopFacts]) -> Answer:
     if why:
         return Declined(why)
     remarks = [why for _, why in refused if why]
+    helpers = {} if compiled.already else uncompiled(source)
     made = _edited(source, chosen, spelled, compiled, remarks)
+    if helpers:
+        made = _with_helpers(source, made, helpers, spelled.njit)
     assumed = (*made.assumptions, *(no_overlap(*pair) for pair in overlaps.apart))
     return replace(made, assumptions=tuple(dict.fromkeys(assumed)))
 
@@ -333,6 +341,25 @@ def _edited(
     name = source.subject.function.name
     told = [] if compiled.already else [_told(name), *_rounding(source)]
     return Edited(tuple(_in_order(made)), tuple(dict.fromkeys(assumed)), (*remarks, *told))
+
+
+def _with_helpers(source: Source, made: Edited, helpers: dict[str, list[ast.Name]], njit: str) -> Edited:
+    """The edit in which functions that are called have a form that Numba compiles: themselves stay as they
+    are, for other callers."""
+    start = above_comments(source.subject.text, source.subject.start)
+    end, lines, calls = newline(source.subject.text), list[str](), list[Replacement]()
+    chosen = options(source)
+    for name, names in helpers.items():
+        own = fresh(source, f"_{name.lstrip('_')}", f"{name}_compiled")
+        compiled = f"{njit}({chosen})({name})" if chosen else f"{njit}({name})"
+        lines.append(f"{own} = {compiled}{end}")
+        calls += (Replacement(source.span(each), own) for each in names)
+    bound = Replacement(Span(start, start), f"{''.join(lines)}{end}{end}")
+    listed = ", ".join(f"`{name}`" for name in helpers)
+    replacements = tuple(_in_order([bound, *made.replacements, *calls]))
+    return replace(
+        made, replacements=replacements, remarks=(*made.remarks, f"Numba compiles {listed} for it too.")
+    )
 
 
 def _told(name: str) -> str:
