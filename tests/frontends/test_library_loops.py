@@ -41,6 +41,10 @@ LEFT = {
         "def f(x: jax.Array, n: int):\n    for i in range(n):\n        s = x[i] * 2.0\n",
         "jax.vmap",
     ),
+    "an array of JAX that is made anew": (
+        "def f(x: jax.Array, n: int):\n    for i in range(n):\n        x = x.at[i].set(i * 2.0)\n    return x\n",
+        "jax.lax.fori_loop",
+    ),
     "an array of CuPy": (
         "def f(n: int):\n    x = cp.zeros(n)\n    for i in range(n):\n        x[i] = i * 2.0\n",
         "whole arrays",

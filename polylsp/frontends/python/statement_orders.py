@@ -338,6 +338,9 @@ def _order_of_name(
     name = target.id
     if name not in context.kinds.local or name in context.captured:
         return None
+    if id(loop) in context.for_libraries:
+        # What is usually written instead says more.
+        return None
 
     def is_own(each: str) -> bool:
         return each in context.kinds.local and each not in context.captured

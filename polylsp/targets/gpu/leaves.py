@@ -30,6 +30,7 @@ from polylsp.ir.program import (
     Invariant,
     Jump,
     Loop,
+    Place,
     Pointer,
     Read,
     Select,
@@ -280,13 +281,21 @@ def _sunk(
 
 def _is_light(assign: Assign) -> bool:
     """True if a scalar is set to what arithmetic gives of scalars alone."""
-    parts = list(nodes(replace(assign, operator=None)))
-    scalars = (part.place for part in parts if isinstance(part, Read))
-    arithmetic = (Read, Constant, Binary, Unary, Cast, Select, Invariant)
-    plain = all(isinstance(part, arithmetic) for part in parts) and not any(p.steps for p in scalars)
-    target = assign.target.variable
-    number = isinstance(target.type, (Integer, Floating)) and not assign.target.steps
-    return plain and number and assign.operator is None and target.storage == "local" and not target.escapes
+    parts = list(nodes(assign))
+    if assign.operator is not None or not all(isinstance(part, _ARITHMETIC) for part in parts):
+        return False
+    read = [part.place for part in parts if isinstance(part, Read)]
+    return assign.target.variable.storage == "local" and all(map(_is_number, (assign.target, *read)))
+
+
+_ARITHMETIC = (Read, Constant, Binary, Unary, Cast, Select, Invariant)
+
+
+def _is_number(place: Place) -> bool:
+    """True for a scalar of the function that no pointer reaches."""
+    variable = place.variable
+    own = variable.storage in ("local", "parameter") and not variable.escapes
+    return own and isinstance(variable.type, (Integer, Floating)) and not place.steps
 
 
 def _takes(region: Region, statement: Statement, name: str) -> bool:

@@ -42,7 +42,7 @@ from polylsp.model.facts import LoopFacts, lines_moved, parallel_roots
 from polylsp.schedule.chain import fresh_name
 from polylsp.targets.directives.rewriting import differences
 from polylsp.targets.numba.array_loops import is_new
-from polylsp.targets.numba.numba_subset import changes_in_file
+from polylsp.targets.numba.numba_subset import changes_in_file, element_and_rank
 from polylsp.targets.numba.python_imports import empty_lines, imported_name
 from polylsp.targets.numba.python_loops import Source, dedented, lines_of, source_of
 
@@ -204,25 +204,25 @@ class _Extracted:
 
     def mistaken_in(self, now: Subject) -> frozenset[str]:
         """The parameters that have other types there than the variables that they stand for."""
-        types = {each.source_name: _element(each) for each in now.variables if each.storage == "parameter"}
-        return frozenset(n for n, before in self.parameters.items() if types.get(n) != _element(before))
+        types = {
+            each.source_name: element_and_rank(each) for each in now.variables if each.storage == "parameter"
+        }
+        return frozenset(
+            n for n, before in self.parameters.items() if types.get(n) != element_and_rank(before)
+        )
 
     def proven_of(self, now: Subject) -> frozenset[str]:
         """The assumptions about types of parameters that hold because of what the function around knows."""
         found: set[str] = set()
         for each in now.function.parameters:
             before = self.parameters.get(each.source_name)
-            if before is not None and not before.assumed and _element(before) == _element(each):
+            if (
+                before is not None
+                and not before.assumed
+                and element_and_rank(before) == element_and_rank(each)
+            ):
                 found |= set(each.assumed)
         return frozenset(found)
-
-
-def _element(variable: Variable) -> tuple[object, int]:
-    """The type of a variable's elements, and the number of its dimensions."""
-    of_type, rank = variable.type, 0
-    while isinstance(of_type, (Array, Pointer)):
-        of_type, rank = of_type.element if isinstance(of_type, Array) else of_type.to, rank + 1
-    return of_type, rank
 
 
 def _joined(
@@ -280,7 +280,7 @@ def _extracted(source: Source, root: LoopFacts, annotated: frozenset[str]) -> _E
 
 def _annotation(source: Source, variable: Variable) -> str:
     """The type of a variable as an annotation; empty where there is none."""
-    element, rank = _element(variable)
+    element, rank = element_and_rank(variable)
     if not rank:
         return "int" if element == INT else "float" if element == DOUBLE else ""
     typed, numpy = imported_name(source, "numpy.typing.NDArray"), imported_name(source, "numpy")

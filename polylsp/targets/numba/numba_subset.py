@@ -305,10 +305,15 @@ def _spreads(source: Source, target: ast.expr, value: ast.expr) -> bool:
 
 def element_of(variable: Variable) -> Type:
     """The type of a variable, or of an array's elements."""
-    found = variable.type
+    return element_and_rank(variable)[0]
+
+
+def element_and_rank(variable: Variable) -> tuple[Type, int]:
+    """The type of a variable's elements, and the number of its dimensions: 0 for a number."""
+    found, rank = variable.type, 0
     while isinstance(found, (Array, Pointer)):
-        found = found.element if isinstance(found, Array) else found.to
-    return found
+        found, rank = found.element if isinstance(found, Array) else found.to, rank + 1
+    return found, rank
 
 
 def _narrow(variable: Variable) -> str:

@@ -12,9 +12,10 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from polylsp.frontends.python.nodes import nodes_in_all
-from polylsp.ir.program import Array, Floating, Integer, Pointer, Type, Variable
+from polylsp.ir.program import Floating, Integer
 from polylsp.ir.verdict import Parallel, Reduction
 from polylsp.model.action import Declined, Edited
+from polylsp.targets.numba.numba_subset import element_and_rank
 from polylsp.targets.numba.python_imports import imported_name, importing, spelled
 from polylsp.targets.numba.python_loops import (
     Block,
@@ -120,7 +121,7 @@ def _why_not(source: Source, text: LoopText, reduction: Reduction) -> str:
         return (
             f"Threads cannot have copies of `{name}` that are combined by `{reduction.operator}` afterwards."
         )
-    element, rank = _element_of(known[0])
+    element, rank = element_and_rank(known[0])
     if not 0 < rank <= _MOST_DIMENSIONS or not isinstance(element, (Integer, Floating)):
         return f"`{name}` is not known to be an array of numbers."
     # Partial sums of small numbers are rounded otherwise, or overflow.
@@ -132,14 +133,6 @@ def _why_not(source: Source, text: LoopText, reduction: Reduction) -> str:
     if any(not isinstance(n.ctx, ast.Load) for n in changed):
         return f"`{name}` stands for different arrays."
     return ""
-
-
-def _element_of(variable: Variable) -> tuple[Type, int]:
-    """The type of an array's elements, and its number of dimensions."""
-    of_type, rank = variable.type, 0
-    while isinstance(of_type, (Array, Pointer)):
-        of_type, rank = of_type.element if isinstance(of_type, Array) else of_type.to, rank + 1
-    return of_type, rank
 
 
 def _pieces(
@@ -158,7 +151,7 @@ def _pieces(
         number = count
     parts = {each.variable: fresh(source, f"{each.variable}_parts") for each in found}
     part = {each.variable: fresh(source, f"{each.variable}_part") for each in found}
-    ranks = {v.source_name: _element_of(v)[1] for v in source.subject.variables}
+    ranks = {v.source_name: element_and_rank(v)[1] for v in source.subject.variables}
     sizes = " + ".join((*(f"{_LEAST} * {each}.size" for each in parts), str(_FEW)))
     yield f"{threads} = max(1, min({function}(), {number} // ({sizes})))"
     for each, name in parts.items():
