@@ -42,7 +42,8 @@ LEFT = {
         "jax.vmap",
     ),
     "an array of JAX that is made anew": (
-        "def f(x: jax.Array, n: int):\n    for i in range(n):\n        x = x.at[i].set(i * 2.0)\n    return x\n",
+        "def f(x: jax.Array, n: int):\n    for i in range(n):\n        x = x.at[i].set(2.0 * i)\n"
+        "    return x\n",
         "jax.lax.fori_loop",
     ),
     "an array of CuPy": (
