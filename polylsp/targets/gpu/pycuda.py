@@ -39,14 +39,18 @@ from polylsp.targets.numba.python_loops import Source, fresh, lines_of, source_o
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """A library that runs kernels, and the class of `polylsp_gpu.py` that uses it."""
+    """A library that runs kernels, and the class of `polylsp_gpu.py` that uses it. `imports` are the names
+    that its kernels need, by module. `compiles` Python: kernels are the loops as they are, on whole arrays
+    on the device."""
 
     title: str
     runner: str
+    imports: tuple[tuple[str, str], ...] = ()
+    compiles: bool = False
 
 
 PYCUDA, CUPY = Library("PyCUDA", "PyCuda"), Library("CuPy", "CuPy")
-NUMBA = Library("Numba-CUDA", "NumbaCuda")
+NUMBA = Library("Numba-CUDA", "NumbaCuda", (("numba", "cuda"),), compiles=True)
 
 
 def differences(found: Launched) -> Iterator[str]:
@@ -103,13 +107,13 @@ def edit(
     source = _source(subject, library)
     if isinstance(source, Declined):
         return source
-    needed = {MODULE: library.runner, **({"numba": "cuda"} if library is NUMBA else {})}
+    needed = {MODULE: library.runner, **dict(library.imports)}
     there = {module: spelled(source, module, name) for module, name in needed.items()}
     missing = {module: name for module, name in needed.items() if not there[module]}
     other = next((name for name in missing.values() if name in source.declarations), "")
     if other:
         return Declined(f"`{other}` is something else in this file: give it another name first.")
-    settings = replace(settings, cuda_slabs=False) if library is NUMBA else settings
+    settings = replace(settings, cuda_slabs=settings.cuda_slabs and not library.compiles)
     runner = there[MODULE] or library.runner
 
     def made(region: Region, taken: frozenset[str] = frozenset()) -> Made | Declined:
@@ -163,7 +167,7 @@ def _made(
     try:
         known = [*_known(source, region), *conditions]
         host = host_of(found, known)
-        if library is NUMBA:
+        if library.compiles:
             own = numba_cuda.kernels_of(source, _nodes(source, region), host, known, settings, runner)
             lines, arguments, stated = own.lines, own.arguments, own.assumptions
         else:

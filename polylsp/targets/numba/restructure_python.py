@@ -175,10 +175,14 @@ def spelled_first(
         made = _with_loops(source, root, settings, edit, again)
         if isinstance(made, Edited):
             return made
-        if made is not None and lines_moved(made.reason, 1) == made.reason:
-            # It names no lines of the other text.
+        if made is not None and _names_no_line(made):
             found = made
     return found
+
+
+def _names_no_line(answer: Declined) -> bool:
+    """True for a reason that names no lines, which are those of another text where something is rewritten."""
+    return lines_moved(answer.reason, 1) == answer.reason
 
 
 def _with_loops(
@@ -423,7 +427,7 @@ def _edited(source: Source, ordinal: int, again: Again) -> Answer:
         if isinstance(made, Edited):
             return made
         # What stands in the way of a form with parallel loops says more than why there are none as it is.
-        why = why if made is None else made
+        why = made if made is not None and _names_no_line(made) else why
     inner = prange.narrower(subject, ordinal)
     inside = prange.edit_loops(subject, inner) if inner else why
     for each in _inside(subject.facts.loops, ordinal):
@@ -526,8 +530,7 @@ def _with_copies(source: Source, ordinal: int, again: Again) -> Answer | None:
         return None
     answer = prange.edit_loops(now, roots[:1])
     if isinstance(answer, Declined):
-        # Its reason names lines of the other text.
-        return None
+        return answer if _names_no_line(answer) else None
     # Arrays that are created here have the lengths that they are given.
     own = (a for a in answer.assumptions if not a.subjects or source.item.words.issuperset(a.subjects))
     whole = tuple(differences(before, applied(now.text, answer.replacements)))
