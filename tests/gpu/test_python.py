@@ -560,6 +560,77 @@ def test_functions_that_have_no_copy_are_told(body: str, reason: str) -> None:
     assert isinstance(answer, Declined) and reason in answer.reason, answer
 
 
+SPARSE = """import numpy as np
+
+
+def product(data, indices, indptr, x, y):
+    for i in range(len(indptr) - 1):
+        s = 0.0
+        for k in range(indptr[i], indptr[i + 1]):
+            s += data[k] * x[indices[k]]
+        y[i] = s
+
+
+draw = np.random.default_rng(4)
+rows = draw.integers(0, 6, 90)
+ends = np.concatenate(([0], np.cumsum(rows)))
+number = int(ends[-1])
+data, columns = draw.integers(-9, 9, number) * 1.0, draw.integers(0, 70, number)
+x, y = draw.integers(-9, 9, 70) * 1.0, np.zeros(90)
+bent, beyond = ends.copy(), columns.copy()
+bent[7], beyond[number // 2] = number + 3, 70
+for calls in (
+    (data, columns, ends, x, y),
+    (data, columns.astype("i4"), ends.astype("i4"), x, y),
+    (data.astype("f4"), columns, ends, x.astype("f4"), y.astype("f4")),
+    (data, columns.astype("i4"), ends, x, y),
+    (data, columns.astype("u8"), ends.astype("u8"), x, y),
+    (data, columns - 70, ends, x, y),
+    (data, columns, bent, x, y),
+    (data, beyond, ends, x, y),
+):
+    calls[4][:] = 0.0
+    try:
+        product(*calls)
+    except IndexError as error:
+        print("no such element", end=" ")
+    print(calls[4].tolist())
+"""
+
+
+@pytest.mark.parametrize("target", ["pycuda", "numba-cuda"])
+def test_rows_of_sparse_matrices_are_those_of_each_call(
+    target: KernelTarget, played: Played, tmp_path: Path
+) -> None:
+    done = on_gpu("sparse.py", SPARSE, SETTINGS, "product", whole=False, target=target)
+    assert not done.declined and "gpu.spans(indptr, data.shape[0])" in done.text
+    programs = [("before", SPARSE), ("after", done.text)]
+    if target == "numba-cuda":
+        (before, _), (after, launched) = simulated(tmp_path, *programs)
+        assert before == after and launched == 4
+        return
+    one, other = played.run(*written(tmp_path, programs))
+    assert one.printed == other.printed
+    heads = [" ".join(re.findall("typedef ([a-z ]+) (?:Real|Whole);", each)) for each in other.compiled]
+    assert sorted(heads) == ["double int", "double long long", "float long long"]
+
+
+CHANGED = {
+    "the ends of rows": "for k in range(p[i], p[i + 1]): y[i] += x[k]; p[i] = 0",
+    "ends of two arrays": "for k in range(p[i], q[i]): y[i] += x[k]",
+    "a number that is no subscript": "for k in range(p[i], p[i + 1]): y[i] += k * k * k",
+}
+
+
+@pytest.mark.parametrize("loop", CHANGED.values(), ids=CHANGED.keys())
+def test_other_ranges_between_elements_have_no_kernels(loop: str) -> None:
+    head = "import numpy as np\nfrom numpy.typing import NDArray\n\n\ndef f(n: int, "
+    types = "x: NDArray[np.float64], y: NDArray[np.float64], p: NDArray[np.int64], q: NDArray[np.int64]"
+    text = f"{head}{types}):\n    for i in range(n):\n        {loop}\n"
+    (placed,) = analyse("a.py", text, SETTINGS, schedules=False).functions
+    assert isinstance(edit("a.py", text, SETTINGS, Ask("pycuda", "f", placed.start, 1)), Declined)
+
+
 LARGE = """import numpy as np
 from numpy.typing import NDArray
 

@@ -17,8 +17,9 @@ from polylsp.core.language import PYTHON
 from polylsp.emit.c_text import element_words, plain_words
 from polylsp.emit.footprint import section
 from polylsp.emit.source_names import why_not_named
+from polylsp.ir.effects import walk
 from polylsp.ir.liveness import exposed
-from polylsp.ir.program import Floating, Integer, Variable
+from polylsp.ir.program import Assign, Floating, Integer, Variable
 from polylsp.ir.verdict import Assumption
 from polylsp.model.action import Declined
 from polylsp.poly.scop import Access, Memory
@@ -338,7 +339,7 @@ def _words(region: Region, memory: Memory) -> str | None:
     if isinstance(memory.element, Floating) and memory.element.bits not in (32, 64):
         return None
     if region.subject.language == PYTHON.name:
-        return REAL if is_assumed(memory) else exact_words(memory.element)
+        return of_each_call(region, memory) or exact_words(memory.element)
     words = element_words(region.subject, memory.variable, memory.element) or ""
     own = [word for word in words.split() if word not in ("const", "volatile", "restrict")]
     if own and all(word in _BASIC for word in own):
@@ -347,14 +348,21 @@ def _words(region: Region, memory: Memory) -> str | None:
     return "bool" if plain == "_Bool" else plain
 
 
-REAL = "Real"
-"""The type of the elements of arrays in Python that are `float64` or `float32`, as those of each call are."""
+REAL, WHOLE = "Real", "Whole"
+"""The types of elements of arrays in Python that are `float64` or `float32`, and `int64` or `int32`: those of
+each call."""
 
 
-def is_assumed(memory: Memory) -> bool:
-    """True for an array in Python that is taken for one of `float64` because nothing says what it is."""
-    of_array = bool(memory.shape) and memory.element == Floating(64)
-    return of_array and any(" is an array of float64" in each for each in memory.variable.assumed)
+def of_each_call(region: Region, memory: Memory) -> str:
+    """The type of the elements of an array in Python of which nothing but a call says what it is; empty for
+    others. NumPy treats what is stored in small whole numbers in its own way."""
+    is_assumed = any(" is an array of " in each for each in memory.variable.assumed)
+    if not memory.shape or not is_assumed:
+        return ""
+    if memory.element == Floating(64):
+        return REAL
+    changed = {s.target.variable.name for s in walk(*region.statements) if isinstance(s, Assign)}
+    return WHOLE if memory.element == Integer(64, True) and memory.variable.name not in changed else ""
 
 
 _BASIC = frozenset(("char", "short", "int", "long", "float", "double", "signed", "unsigned"))

@@ -16,7 +16,7 @@ from polylsp.emit.affine_bounds import WORD, alone, in_turn
 from polylsp.poly.scop import Memory
 from polylsp.schedule.statement_leaves import counter
 from polylsp.targets.gpu.blocking import Blocking, Part
-from polylsp.targets.gpu.buffers import REAL
+from polylsp.targets.gpu.buffers import REAL, WHOLE
 from polylsp.targets.gpu.coalescing import Kept, subscripts_at, texts
 from polylsp.targets.gpu.cuda_expressions import Unwritable, Words, element_text
 from polylsp.targets.gpu.cuda_statements import (
@@ -51,7 +51,7 @@ from polylsp.targets.gpu.shared_memory import STRIP, Strip, block
 
 _DECLARES = tuple(
     f"{each} "
-    for each in ("char", "signed", "unsigned", "short", "int", "long", "float", "double", "bool", REAL)
+    for each in ("char", "signed", "unsigned", "short", "int", "long", "float", "double", "bool", REAL, WHOLE)
 )
 
 

@@ -45,7 +45,7 @@ RESERVED = frozenset((
     "static_cast", "template", "this", "thread_local", "throw", "true", "try", "typeid", "typename",
     "using", "virtual", "wchar_t", "xor", "xor_eq", "blockIdx", "blockDim", "threadIdx", "gridDim",
     "warpSize", "dim3", "min", "max", "size_t", "ptrdiff_t", "NULL", "TRY", "blocks", "error", "pin",
-    "streams", "Real", "Real2",
+    "streams", "Real", "Real2", "Whole",
 ))  # fmt: skip
 """Names that mean something else in CUDA C++, or in what is written around the user's code."""
 

@@ -20,7 +20,7 @@ from polylsp.model.action import Declined
 from polylsp.model.kernel_report import DeviceCode
 from polylsp.poly.budget import budgeted
 from polylsp.targets.gpu.alternatives import separated
-from polylsp.targets.gpu.buffers import REAL, Memories, memories_of
+from polylsp.targets.gpu.buffers import REAL, WHOLE, Memories, memories_of
 from polylsp.targets.gpu.coalescing import Reference, references
 from polylsp.targets.gpu.cuda_expressions import EXTREMES, Unwritable, extremum_lines
 from polylsp.targets.gpu.emission_context import Setting, setting_of
@@ -306,7 +306,8 @@ def device_code(found: Launched) -> DeviceCode:
     threads += [(total.kernel, BLOCKS) for total in found.setting.totals]
     index = found.setting.words.index
     types = [index_line(index)] if index else []
-    if any(each.words == REAL for each in found.memories.buffers):
-        types += (f"typedef double {REAL};", f"typedef double2 {REAL}2;")
+    words = {each.words for each in found.memories.buffers}
+    types += (f"typedef double {REAL};", f"typedef double2 {REAL}2;") if REAL in words else ()
+    types += (f"typedef long long {WHOLE};",) if WHOLE in words else ()
     lines = [*types, *device_lines(found)]
     return DeviceCode("".join(f"{line}\n" for line in lines), tuple(threads))

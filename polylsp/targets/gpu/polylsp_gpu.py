@@ -18,7 +18,14 @@ NARROW = 1 << 30
 """Elements that a kernel counts with 32 bits; more are counted with 64."""
 
 _MOST_BLOCKS = 65535
-_REALS = {"float64": "double", "float32": "float"}
+_EITHER = {
+    "real": {
+        "float64": "typedef double Real;\ntypedef double2 Real2;\n",
+        "float32": "typedef float Real;\ntypedef float2 Real2;\n",
+    },
+    "whole": {"int64": "typedef long long Whole;\n", "int32": "typedef int Whole;\n"},
+}
+"""Types of elements that only a call tells, with how kernels call them."""
 
 
 class Gpu:
@@ -42,7 +49,8 @@ class Gpu:
         self.done = False
         self._function, self._kernels = function, kernels
         self._module: Any = None
-        self._held, self._real = False, ""
+        self._held = False
+        self._types: dict[str, str] = {}
         self._memory: list[Any] = []
         self._results: list[tuple[Any, int, Any]] = []
         self._failures: tuple[type[BaseException], ...] = (ImportError, OSError, RuntimeError)
@@ -60,19 +68,20 @@ class Gpu:
     ) -> bool:
         """Check the arguments of a call. The arrays `written` and `read` come with their type of elements and
         number of dimensions; they have to be C-contiguous, and those written must not overlap others. Those
-        of type "real" are all `float64` or all `float32`: kernels call it `Real`. `whole`, `floats` and
-        `singles` (`numpy.float32`) are numbers. No size may be larger than `most`."""
+        of type "real" are all `float64` or all `float32`, those of type "whole" all `int64` or all `int32`:
+        kernels call these `Real` and `Whole`. `whole`, `floats` and `singles` (`numpy.float32`) are numbers.
+        No size may be larger than `most`."""
         try:
             self._import()
         except ImportError:
             return False
         self._held = any(self.holds(array) for array, _, _ in written)
-        real = next((array for array, dtype, _ in (*written, *read) if dtype == "real"), None)
-        if real is not None:
-            self._real = str(getattr(real, "dtype", ""))
-            if self._real not in _REALS:
-                return False
-            self._head += "typedef {0} Real;\ntypedef {0}2 Real2;\n".format(_REALS[self._real])
+        for array, dtype, _ in (*written, *read):
+            if dtype in _EITHER and dtype not in self._types:
+                self._types[dtype] = own = str(getattr(array, "dtype", ""))
+                if own not in _EITHER[dtype]:
+                    return False
+                self._head += _EITHER[dtype][own]
         return (
             all(isinstance(n, (int, np.integer)) and abs(int(n)) <= most for n in whole)
             and all(isinstance(x, (int, float)) and float(x) == x for x in floats)
@@ -86,7 +95,7 @@ class Gpu:
         if type(array) is not np.ndarray and not self.holds(array):
             return False
         if (
-            array.dtype != (self._real if dtype == "real" else dtype)
+            array.dtype != self._types.get(dtype, dtype)
             or len(array.shape) != dimensions
             or not self._is_dense(array)
         ):
@@ -113,6 +122,11 @@ class Gpu:
         """True if all elements are subscripts of an array of that length."""
         numbers = self._on_host(indices) if self.holds(indices) else indices
         return -length <= numbers.min() and numbers.max() < length
+
+    def spans(self, ends: Any, length: int) -> bool:
+        """True if all ranges between two of the elements are within an array of that length."""
+        numbers = self._on_host(ends) if self.holds(ends) else ends
+        return numbers.min() >= 0 and numbers.max() <= length
 
     # --- Memory ------------------------------------------------------------------------------------
 

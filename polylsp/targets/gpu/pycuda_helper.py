@@ -31,7 +31,7 @@ from polylsp.targets.gpu.pycuda_host import (
     scalars,
     slab_loop,
 )
-from polylsp.targets.gpu.region import loops_at, places_in
+from polylsp.targets.gpu.region import loops_at, places_in, ranges_by_elements
 from polylsp.targets.gpu.sum_kernels import BLOCKS
 
 # --------------------------------------------------------------------------------------------------
@@ -41,10 +41,12 @@ from polylsp.targets.gpu.sum_kernels import BLOCKS
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The elements of `indices`, an array of whole numbers, are subscripts of dimension `dimension`."""
+    """The elements of `indices`, an array of whole numbers, are subscripts of dimension `dimension`; or they
+    are the `ends` of ranges of these."""
 
     indices: str
     dimension: int
+    ends: bool = False
 
 
 def chosen(found: Launched, access: Access) -> list[Chosen] | None:
@@ -54,9 +56,14 @@ def chosen(found: Launched, access: Access) -> list[Chosen] | None:
     if place is None:
         return None
     written = {a.memory.variable.name for _, a in found.leaves.shared if a.kind == "write"}
+    ranges = ranges_by_elements(found.region)
     result: list[Chosen] = []
     for number, step in enumerate(each for each in place.steps if isinstance(each, Index)):
         subscript = stripped(step.subscript)
+        ends = ranges.get(subscript.place.variable.name) if isinstance(subscript, Read) else None
+        if ends is not None and isinstance(subscript, Read) and not subscript.place.steps:
+            result.append(Chosen(ends.source_name, number, ends=True))
+            continue
         elements = [e for e in subexpressions(subscript) if isinstance(e, Read) and e.place.steps]
         if not elements:
             continue
@@ -205,7 +212,8 @@ def _looked_up(host: Host) -> Iterator[str]:
     """Subscripts that are elements of another array, which is looked through last: that takes longest."""
     for buffer in host.arrays:
         for each in looked_up(host.launched, buffer):
-            yield f"{host.gpu}.within({each.indices}, {buffer.name}.shape[{each.dimension}])"
+            asked = "spans" if each.ends else "within"
+            yield f"{host.gpu}.{asked}({each.indices}, {buffer.name}.shape[{each.dimension}])"
 
 
 def _enough(host: Host, settings: Settings) -> Iterator[str]:

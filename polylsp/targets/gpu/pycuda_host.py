@@ -18,7 +18,7 @@ from polylsp.ir.effects import loops_in
 from polylsp.ir.program import Floating, Integer, Variable
 from polylsp.ir.verdict import Assumption
 from polylsp.schedule.statement_leaves import counter
-from polylsp.targets.gpu.buffers import Buffer, factor, is_assumed
+from polylsp.targets.gpu.buffers import REAL, WHOLE, Buffer, factor
 from polylsp.targets.gpu.cooperation import Target
 from polylsp.targets.gpu.cuda_expressions import Unwritable
 from polylsp.targets.gpu.cuda_statements import wrapped
@@ -185,9 +185,10 @@ def number_text(variable: Variable) -> str:
 
 
 def element_text(buffer: Buffer) -> str:
-    """NumPy's type of a buffer's elements; `real` for those that are `float64` or `float32`."""
-    if is_assumed(buffer.memory):
-        return "real"
+    """NumPy's type of a buffer's elements; `real` for those that are `float64` or `float32`, and `whole` for
+    those that are `int64` or `int32`."""
+    if buffer.words in (REAL, WHOLE):
+        return buffer.words.lower()
     element = buffer.memory.element
     assert isinstance(element, (Integer, Floating))
     return dtype_name(element)

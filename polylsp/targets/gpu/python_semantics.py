@@ -139,8 +139,8 @@ def exact_words(of_type: Type) -> str | None:
 
 @dataclass(frozen=True)
 class Sizes:
-    """Bounds of integers, given the variables (unique names) that a call has checked to be `small`, and those
-    of what functions of the file return (`results`, by name)."""
+    """Bounds of integers, given the variables, and arrays for their elements, (unique names) that a call has
+    checked to be `small`, and those of what functions of the file return (`results`, by name)."""
 
     small: frozenset[str]
     results: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -150,8 +150,10 @@ class Sizes:
         match value:
             case Constant(number):
                 return abs(int(number))
+            case Read(place) if place.variable.name in self.small:
+                return SMALL
             case Read(place) if not place.steps:
-                return SMALL if place.variable.name in self.small else LOCAL
+                return LOCAL
             case Invariant():
                 return SMALL
             case Unary(_, operand) | Cast(operand) if isinstance(operand.type, Integer):

@@ -11,7 +11,24 @@ from polylsp.analysis.scop.regions import Nest
 from polylsp.emit.c_pragmas import Stretch
 from polylsp.emit.subject import Companion, Subject
 from polylsp.ir.effects import effects, loops_in, nodes, walk
-from polylsp.ir.program import Assign, Block, Declare, If, Jump, Loop, Place, Read, Site, Statement
+from polylsp.ir.program import (
+    Assign,
+    Binary,
+    Block,
+    Declare,
+    Expr,
+    If,
+    Index,
+    Integer,
+    Jump,
+    Loop,
+    Place,
+    Read,
+    Site,
+    Statement,
+    Variable,
+    stripped,
+)
 from polylsp.model.action import Declined
 from polylsp.model.facts import LoopFacts
 from polylsp.poly.scop import Scop
@@ -148,6 +165,49 @@ def places_in(statements: Sequence[Statement]) -> Iterator[Place]:
 def declared_in(statements: Sequence[Statement]) -> frozenset[str]:
     """The unique names of the variables that statements declare, at any depth."""
     return frozenset(s.variable.name for s in walk(*statements) if isinstance(s, Declare))
+
+
+def ranges_by_elements(region: Region) -> dict[str, Variable]:
+    """The subscripts (unique names) that count from one element of an array of whole numbers to another one,
+    as over a row of a sparse matrix, with the array, which the region does not change."""
+    changed = {s.target.variable.name for s in walk(*region.statements) if isinstance(s, Assign)}
+    found: dict[str, Variable] = {}
+    for block in (
+        region.statements,
+        *(s.statements for s in walk(*region.statements) if isinstance(s, Block)),
+    ):
+        values: dict[str, Expr] = {}
+        for each in block:
+            if isinstance(each, Assign) and each.operator is None and not each.target.steps:
+                values[each.target.variable.name] = each.value
+            elif (
+                isinstance(each, Loop)
+                and isinstance(each.condition, Binary)
+                and each.condition.operator == "<"
+            ):
+                counter, last = _scalar(each.condition.left), _scalar(each.condition.right)
+                first = _array_of(values.get(counter))
+                end = _array_of(values.get(last) if last else each.condition.right)
+                if first is not None and first == end and first.name not in changed:
+                    found[counter] = first
+    steps = (
+        step for place in places_in(region.statements) for step in place.steps if isinstance(step, Index)
+    )
+    subscripts = {_scalar(step.subscript) for step in steps}
+    return {name: array for name, array in found.items() if name in subscripts}
+
+
+def _scalar(value: Expr) -> str:
+    """The unique name of a scalar that is read; empty for other values."""
+    bare = stripped(value)
+    return bare.place.variable.name if isinstance(bare, Read) and not bare.place.steps else ""
+
+
+def _array_of(value: Expr | None) -> Variable | None:
+    """The array of whole numbers that a value is an element of."""
+    bare = stripped(value) if value is not None else None
+    is_whole = isinstance(bare, Read) and isinstance(bare.type, Integer)
+    return bare.place.variable if isinstance(bare, Read) and is_whole and bare.place.steps else None
 
 
 def _why(facts: LoopFacts) -> str:
