@@ -291,9 +291,13 @@ def range_bounds(nodes: Sequence[ast.AST], declarations: Declarations) -> set[st
     for node in nodes:
         if isinstance(node, ast.Call) and path_of(node.func, declarations) in RANGES:
             found.update(name for argument in node.args for name in _named(argument))
+    return _computed_from(found, list(_bound_once(nodes)))
+
+
+def _bound_once(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, ast.expr]]:
+    """Names that are bound once, with the expressions assigned."""
     stores = Counter(n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
-    given = [(name, value) for name, value in _computations(nodes) if stores[name] == 1]
-    return _computed_from(found, given)
+    return ((name, value) for name, value in _computations(nodes) if stores[name] == 1)
 
 
 def _computations(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, ast.expr]]:
@@ -325,8 +329,10 @@ def _is_spaced(function: ast.expr, declarations: Declarations) -> bool:
 
 
 def _of_subscripts(nodes: list[ast.AST], whole: set[str], declarations: Declarations) -> Iterator[str]:
-    """Names of arrays whose elements are subscripts or bounds of ranges, or are subscripted by such a
-    name."""
+    """Names of arrays whose elements are subscripts or bounds of ranges, by a name of their own too, or are
+    subscripted by such a name."""
+    for name, value in _bound_once(nodes):
+        yield from _elements(value) if name in whole else ()
     for node in nodes:
         match node:
             case ast.Call(func=function, args=arguments) if _counts(path_of(function, declarations)):

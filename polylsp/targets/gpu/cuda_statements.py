@@ -43,7 +43,7 @@ from polylsp.targets.gpu.cuda_expressions import (
     text_of,
     update_text,
 )
-from polylsp.targets.gpu.python_semantics import is_unlimited
+from polylsp.targets.gpu.python_semantics import exact_words, is_unlimited
 from polylsp.targets.gpu.region import flat
 
 INDENT = "    "
@@ -85,7 +85,8 @@ def declared(variable: Variable, words: Words) -> str:
             raise Unwritable(f"`{variable.source_name}` has no fixed size: declare it outside of the loops.")
         extents.append(f"[{of_type.extent.value}]")
         of_type = of_type.element
-    text = "long long" if is_unlimited(of_type) else type_words(variable)
+    exact = exact_words(of_type) if words.exact is not None else None
+    text = "long long" if is_unlimited(of_type) else exact or type_words(variable)
     return f"{text} {words.names[variable.name]}{''.join(extents)}"
 
 

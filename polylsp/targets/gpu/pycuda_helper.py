@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from polylsp.core.settings import Settings
 from polylsp.emit.affine_bounds import Hull, hull
 from polylsp.emit.footprint import entered, touched
-from polylsp.ir.program import Floating, Index, Integer, Read, Variable, stripped, subexpressions
+from polylsp.ir.program import Floating, Index, Integer, Read, Variable, subexpressions
 from polylsp.poly.scop import Access
 from polylsp.targets.directives.loop_nesting import work_of
 from polylsp.targets.gpu.buffers import Buffer
@@ -31,7 +31,7 @@ from polylsp.targets.gpu.pycuda_host import (
     scalars,
     slab_loop,
 )
-from polylsp.targets.gpu.region import loops_at, places_in, ranges_by_elements
+from polylsp.targets.gpu.region import loops_at, places_in, subscripts_of
 from polylsp.targets.gpu.sum_kernels import BLOCKS
 
 # --------------------------------------------------------------------------------------------------
@@ -56,12 +56,11 @@ def chosen(found: Launched, access: Access) -> list[Chosen] | None:
     if place is None:
         return None
     written = {a.memory.variable.name for _, a in found.leaves.shared if a.kind == "write"}
-    ranges = ranges_by_elements(found.region)
+    known = subscripts_of(found.region)
     result: list[Chosen] = []
     for number, step in enumerate(each for each in place.steps if isinstance(each, Index)):
-        subscript = stripped(step.subscript)
-        ends = ranges.get(subscript.place.variable.name) if isinstance(subscript, Read) else None
-        if ends is not None and isinstance(subscript, Read) and not subscript.place.steps:
+        subscript = known.resolved(step.subscript)
+        if (ends := known.ends_of(subscript)) is not None:
             result.append(Chosen(ends.source_name, number, ends=True))
             continue
         elements = [e for e in subexpressions(subscript) if isinstance(e, Read) and e.place.steps]

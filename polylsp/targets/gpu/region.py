@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -167,47 +168,81 @@ def declared_in(statements: Sequence[Statement]) -> frozenset[str]:
     return frozenset(s.variable.name for s in walk(*statements) if isinstance(s, Declare))
 
 
-def ranges_by_elements(region: Region) -> dict[str, Variable]:
-    """The subscripts (unique names) that count from one element of an array of whole numbers to another one,
-    as over a row of a sparse matrix, with the array, which the region does not change."""
-    changed = {s.target.variable.name for s in walk(*region.statements) if isinstance(s, Assign)}
-    found: dict[str, Variable] = {}
-    for block in (
-        region.statements,
-        *(s.statements for s in walk(*region.statements) if isinstance(s, Block)),
-    ):
+@dataclass(frozen=True, eq=False)
+class Subscripts:
+    """Arrays of whole numbers (`elements`) that a region does not change and whose elements are subscripts in
+    it, and by unique name the subscripts that count from one element of an array to another one (`ranges`),
+    as over a row of a sparse matrix. Scalars that are set once have their `values`."""
+
+    elements: tuple[Variable, ...]
+    ranges: dict[str, Variable]
+    values: dict[str, Expr]
+
+    def array_of(self, value: Expr) -> Variable | None:
+        """The array of whole numbers that a value is an element of, by names that are set once too."""
+        bare = self.resolved(value)
+        is_element = isinstance(bare, Read) and bool(bare.place.steps) and isinstance(bare.type, Integer)
+        return bare.place.variable if isinstance(bare, Read) and is_element else None
+
+    def ends_of(self, subscript: Expr) -> Variable | None:
+        """The array whose elements are the ends of the range of a subscript."""
+        return self.ranges.get(_scalar(subscript))
+
+    def resolved(self, value: Expr) -> Expr:
+        """A value in the place of a name that is set to it once."""
+        bare = stripped(value)
+        for _ in range(_MOST_NAMES):
+            following = self.values.get(_scalar(bare))
+            if following is None:
+                break
+            bare = stripped(following)
+        return bare
+
+
+_MOST_NAMES = 4
+
+
+def subscripts_of(region: Region) -> Subscripts:
+    """The elements and ranges that are subscripts in a region."""
+    assigned = [s for s in walk(*region.statements) if isinstance(s, Assign)]
+    times = Counter(s.target.variable.name for s in assigned)
+    single = (s for s in assigned if times[s.target.variable.name] == 1 and not s.target.steps)
+    known = Subscripts((), {}, {s.target.variable.name: s.value for s in single if s.operator is None})
+    indices = [
+        step.subscript
+        for place in places_in(region.statements)
+        for step in place.steps
+        if isinstance(step, Index)
+    ]
+    counters = {_scalar(each) for each in indices}
+    found = (known.array_of(each) for each in indices)
+    elements = dict.fromkeys(each for each in found if each is not None and each.name not in times)
+    ranges = {n: v for n, v in _ranges(region, known) if n in counters and v.name not in times}
+    return Subscripts(tuple(elements), ranges, known.values)
+
+
+def _ranges(region: Region, known: Subscripts) -> Iterator[tuple[str, Variable]]:
+    """Counters of loops that run from one element of an array of whole numbers to another one."""
+    blocks = (s.statements for s in walk(*region.statements) if isinstance(s, Block))
+    for block in (region.statements, *blocks):
         values: dict[str, Expr] = {}
         for each in block:
-            if isinstance(each, Assign) and each.operator is None and not each.target.steps:
-                values[each.target.variable.name] = each.value
-            elif (
-                isinstance(each, Loop)
-                and isinstance(each.condition, Binary)
-                and each.condition.operator == "<"
-            ):
-                counter, last = _scalar(each.condition.left), _scalar(each.condition.right)
-                first = _array_of(values.get(counter))
-                end = _array_of(values.get(last) if last else each.condition.right)
-                if first is not None and first == end and first.name not in changed:
-                    found[counter] = first
-    steps = (
-        step for place in places_in(region.statements) for step in place.steps if isinstance(step, Index)
-    )
-    subscripts = {_scalar(step.subscript) for step in steps}
-    return {name: array for name, array in found.items() if name in subscripts}
+            match each:
+                case Assign(target, None, value) if not target.steps:
+                    values[target.variable.name] = value
+                case Loop(condition=Binary("<", left, right)):
+                    counter = _scalar(left)
+                    first = known.array_of(values[counter]) if counter in values else None
+                    if first is not None and first == known.array_of(right):
+                        yield counter, first
+                case _:
+                    pass
 
 
 def _scalar(value: Expr) -> str:
     """The unique name of a scalar that is read; empty for other values."""
     bare = stripped(value)
     return bare.place.variable.name if isinstance(bare, Read) and not bare.place.steps else ""
-
-
-def _array_of(value: Expr | None) -> Variable | None:
-    """The array of whole numbers that a value is an element of."""
-    bare = stripped(value) if value is not None else None
-    is_whole = isinstance(bare, Read) and isinstance(bare.type, Integer)
-    return bare.place.variable if isinstance(bare, Read) and is_whole and bare.place.steps else None
 
 
 def _why(facts: LoopFacts) -> str:
