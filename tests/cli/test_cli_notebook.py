@@ -147,11 +147,12 @@ def test_what_of_a_notebook_cannot_be_measured_is_told_with_its_cell(polylsp, tm
 
 
 def test_a_reason_counts_lines_in_the_cell(polylsp, tmp_path: Path) -> None:
-    half = "def half(x: float) -> float:\n    return 0.5 * half(x)\n"
-    code = f"{half}\n\ndef f(n: int, a):\n    for i in range(n):\n        a[i] = half(a[i])\n"
+    half = "def half(x: float) -> float:\n    return 0.5 * x\n"
+    less = "def less(x: float) -> float:\n    return half(x) - 1.0\n"
+    code = f"{half}{less}\n\ndef f(n: int, a):\n    for i in range(n):\n        a[i] = less(a[i])\n"
     write(tmp_path / "p.ipynb", "x = 1\n" * 7, code)
-    ran = polylsp("offload", "p.ipynb:2:6", "--target", "numba")
-    assert ran.status == 2 and "`half`, called on line 7, calls itself" in ran.err
+    ran = polylsp("offload", "p.ipynb:2:8", "--target", "numba")
+    assert ran.status == 2 and "`less`, called on line 9, is not compiled by Numba" in ran.err
 
 
 def test_a_loop_gets_a_function_of_its_own_in_its_cell(polylsp, tmp_path: Path) -> None:
