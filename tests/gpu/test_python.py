@@ -15,6 +15,7 @@ from polylsp.engine.queries import analyse, edit
 from polylsp.model.action import KERNEL_TARGETS_OF, Answer, Ask, Declined, Edited, KernelTarget, applied
 from tests.codegen.python_nests import nest
 
+from . import drawn_functions
 from .device import Device
 from .playing import SHARED, Played, Ran, many, on_gpu, written
 from .python_nests import trial, without_types
@@ -535,6 +536,12 @@ def test_functions_of_the_file_have_copies_on_the_device(
     if target == "pycuda":
         before, after = played.run(*written(tmp_path, programs))
         assert before.printed == after.printed and after.compiled
+
+
+def test_functions_drawn_at_random_compute_the_same_on_the_device(played: Played, tmp_path: Path) -> None:
+    ran, refuted, _ = drawn_functions.trial(range(12), played, tmp_path)
+    assert not refuted, refuted[0]
+    assert ran > 3
 
 
 TAKEN = {
