@@ -56,7 +56,7 @@ from polylsp.targets.gpu.device_names import (
 )
 from polylsp.targets.gpu.leaves import Leaf, Leaves
 from polylsp.targets.gpu.python_semantics import LONG, PythonWords, Sizes, is_unlimited
-from polylsp.targets.gpu.region import Region, subscripts_of
+from polylsp.targets.gpu.region import Region
 from polylsp.targets.gpu.schedule_choice import sites_of
 from polylsp.targets.gpu.sum_kernels import Total
 
@@ -331,7 +331,7 @@ def _python_words(
     subject = region.subject
     counters = counters_of(region)
     given = {v.name for v in subject.variables if v.storage in ("parameter", "cell")}
-    found = subscripts_of(region)
+    found = region.subscripts
     # A call looks through the arrays whose elements are subscripts, or ends of their ranges.
     seen = {each.name for each in (*found.elements, *found.ranges.values())}
     return PythonWords(region, _sizes(helpers, counters | given | seen), lengths)

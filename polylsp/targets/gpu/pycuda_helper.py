@@ -31,7 +31,7 @@ from polylsp.targets.gpu.pycuda_host import (
     scalars,
     slab_loop,
 )
-from polylsp.targets.gpu.region import loops_at, places_in, subscripts_of
+from polylsp.targets.gpu.region import loops_at, places_in
 from polylsp.targets.gpu.sum_kernels import BLOCKS
 
 # --------------------------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ def chosen(found: Launched, access: Access) -> list[Chosen] | None:
     if place is None:
         return None
     written = {a.memory.variable.name for _, a in found.leaves.shared if a.kind == "write"}
-    known = subscripts_of(found.region)
+    known = found.region.subscripts
     result: list[Chosen] = []
     for number, step in enumerate(each for each in place.steps if isinstance(each, Index)):
         subscript = known.resolved(step.subscript)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import islpy as isl
 
@@ -54,6 +55,11 @@ class Region:
     def last(self) -> LoopFacts:
         """The loop with which it ends."""
         return self.subject.known(loops_at(self.statements)[-1].ordinal)
+
+    @cached_property
+    def subscripts(self) -> Subscripts:
+        """The elements and ranges that are subscripts in it."""
+        return _subscripts(self.statements)
 
 
 def region_of(subject: Subject, ordinal: int) -> Region | Declined:
@@ -202,29 +208,25 @@ class Subscripts:
 _MOST_NAMES = 4
 
 
-def subscripts_of(region: Region) -> Subscripts:
-    """The elements and ranges that are subscripts in a region."""
-    assigned = [s for s in walk(*region.statements) if isinstance(s, Assign)]
+def _subscripts(statements: Sequence[Statement]) -> Subscripts:
+    assigned = [s for s in walk(*statements) if isinstance(s, Assign)]
     times = Counter(s.target.variable.name for s in assigned)
     single = (s for s in assigned if times[s.target.variable.name] == 1 and not s.target.steps)
     known = Subscripts((), {}, {s.target.variable.name: s.value for s in single if s.operator is None})
     indices = [
-        step.subscript
-        for place in places_in(region.statements)
-        for step in place.steps
-        if isinstance(step, Index)
+        step.subscript for place in places_in(statements) for step in place.steps if isinstance(step, Index)
     ]
     counters = {_scalar(each) for each in indices}
     found = (known.array_of(each) for each in indices)
     elements = dict.fromkeys(each for each in found if each is not None and each.name not in times)
-    ranges = {n: v for n, v in _ranges(region, known) if n in counters and v.name not in times}
+    ranges = {n: v for n, v in _ranges(statements, known) if n in counters and v.name not in times}
     return Subscripts(tuple(elements), ranges, known.values)
 
 
-def _ranges(region: Region, known: Subscripts) -> Iterator[tuple[str, Variable]]:
+def _ranges(statements: Sequence[Statement], known: Subscripts) -> Iterator[tuple[str, Variable]]:
     """Counters of loops that run from one element of an array of whole numbers to another one."""
-    blocks = (s.statements for s in walk(*region.statements) if isinstance(s, Block))
-    for block in (region.statements, *blocks):
+    blocks = (s.statements for s in walk(*statements) if isinstance(s, Block))
+    for block in (statements, *blocks):
         values: dict[str, Expr] = {}
         for each in block:
             match each:

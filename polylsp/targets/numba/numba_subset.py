@@ -22,19 +22,9 @@ _PLAIN = (
     ast.Tuple, ast.keyword, ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
 )  # fmt: skip
 _BUILTINS = (
-    "range",
-    "len",
-    "abs",
-    "min",
-    "max",
-    "int",
-    "float",
-    "bool",
-    "round",
-    "prange",
-    "numba.prange",
-    "numba.get_num_threads",
-)
+    "range", "len", "abs", "min", "max", "int", "float", "bool", "round",
+    "prange", "numba.prange", "numba.get_num_threads",
+)  # fmt: skip
 ELEMENTWISE = (
     "sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "arcsin", "arccos",
     "arctan", "arctan2", "sinh", "cosh", "tanh", "abs", "absolute", "fabs", "floor", "ceil", "power",
@@ -98,8 +88,9 @@ def _call(source: Source, node: ast.Call) -> str:
         return "" if all(constant(one) is not None for one in each) else _unknown(source, node)
     if _copies_array(source, node) or _reduces_array(source, node):
         return ""
-    if isinstance(node.func, ast.Name) and isinstance(source.declarations.get(node.func.id), Callable):
-        return _callee(source, node, node.func.id)
+    called = _function_of_file(source, node)
+    if called is not None:
+        return _callee(source, node, called.id)
     return _unknown(source, node)
 
 
@@ -139,6 +130,14 @@ def _reduces_array(source: Source, node: ast.Call) -> bool:
             return False
 
 
+def _function_of_file(source: Source, node: ast.AST) -> ast.Name | None:
+    """The name in a call of a function of the file; `None` for other nodes."""
+    called = node.func if isinstance(node, ast.Call) else None
+    if isinstance(called, ast.Name) and isinstance(source.declarations.get(called.id), Callable):
+        return called
+    return None
+
+
 def _callee(source: Source, node: ast.Call, name: str) -> str:
     if name == source.subject.function.name:
         return f"`{name}` calls itself on line {source.line(node)}."
@@ -150,8 +149,7 @@ def _callee(source: Source, node: ast.Call, name: str) -> str:
     own = called_source(source, name)
     if own is None:
         return f"{told}: decorate it with `@njit` first."
-    calls = [n.func for n in own.nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
-    further = next((n.id for n in calls if isinstance(own.declarations.get(n.id), Callable)), "")
+    further = next((called.id for n in own.nodes if (called := _function_of_file(own, n))), "")
     if further == name:
         return f"`{name}`, called on line {source.line(node)}, calls itself."
     if further:
@@ -173,18 +171,10 @@ def uncompiled(source: Source) -> dict[str, list[ast.Name]]:
     """The plain functions of the file that a function calls, each with the names in its calls."""
     found: dict[str, list[ast.Name]] = {}
     for node in source.nodes:
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id not in source.local
-        ):
-            name = node.func.id
-            if (
-                isinstance(source.declarations.get(name), Callable)
-                and called_source(source, name) is not None
-            ):
-                found.setdefault(name, []).append(node.func)
-    return found
+        called = _function_of_file(source, node)
+        if called is not None and called.id not in source.local:
+            found.setdefault(called.id, []).append(called)
+    return {name: calls for name, calls in found.items() if called_source(source, name) is not None}
 
 
 def _attribute(source: Source, node: ast.Attribute) -> str:
@@ -306,6 +296,11 @@ def _spreads(source: Source, target: ast.expr, value: ast.expr) -> bool:
 def element_of(variable: Variable) -> Type:
     """The type of a variable, or of an array's elements."""
     return element_and_rank(variable)[0]
+
+
+def dimensions_of(variable: Variable) -> int:
+    """The number of a variable's dimensions: 0 for a number."""
+    return element_and_rank(variable)[1]
 
 
 def element_and_rank(variable: Variable) -> tuple[Type, int]:

@@ -15,7 +15,7 @@ from polylsp.frontends.python.nodes import nodes_in_all
 from polylsp.ir.program import Floating, Integer
 from polylsp.ir.verdict import Parallel, Reduction
 from polylsp.model.action import Declined, Edited
-from polylsp.targets.numba.numba_subset import element_and_rank
+from polylsp.targets.numba.numba_subset import dimensions_of, element_and_rank
 from polylsp.targets.numba.python_imports import imported_name, importing, spelled
 from polylsp.targets.numba.python_loops import (
     Block,
@@ -151,7 +151,7 @@ def _pieces(
         number = count
     parts = {each.variable: fresh(source, f"{each.variable}_parts") for each in found}
     part = {each.variable: fresh(source, f"{each.variable}_part") for each in found}
-    ranks = {v.source_name: element_and_rank(v)[1] for v in source.subject.variables}
+    ranks = {v.source_name: dimensions_of(v) for v in source.subject.variables}
     sizes = " + ".join((*(f"{_LEAST} * {each}.size" for each in parts), str(_FEW)))
     yield f"{threads} = max(1, min({function}(), {number} // ({sizes})))"
     for each, name in parts.items():

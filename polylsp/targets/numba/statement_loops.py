@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 from polylsp.frontends.python.nodes import nodes_in
 from polylsp.frontends.python.syntax import constant
-from polylsp.ir.program import Array, Floating, Pointer, Type, Variable
+from polylsp.ir.program import Floating, Variable
 from polylsp.ir.verdict import Assumption
-from polylsp.targets.numba.numba_subset import ELEMENTWISE, element_of
+from polylsp.targets.numba.numba_subset import ELEMENTWISE, dimensions_of, element_of
 from polylsp.targets.numba.python_loops import Block, Piece, Source
 from polylsp.targets.numba.slice_bounds import (
     ONE,
@@ -84,18 +84,8 @@ _SUMS = ("dot", "matmul")
 
 
 def _facts(source: Source, node: ast.stmt) -> Facts:
-    arrays = {v.source_name for v in source.subject.variables if _depth(v.type)}
+    arrays = {v.source_name for v in source.subject.variables if dimensions_of(v)}
     return facts_at(source, node, lambda text: text not in arrays)
-
-
-def _depth(of_type: Type) -> int:
-    match of_type:
-        case Array(element=element):
-            return 1 + _depth(element)
-        case Pointer(to=to):
-            return 1 + _depth(to)
-        case _:
-            return 0
 
 
 # --------------------------------------------------------------------------------------------------
@@ -369,16 +359,16 @@ class _Writer:
 
     def _is_number(self, text: str) -> bool:
         found = self._variables(text)
-        return not any(_depth(v.type) for v in found) and (bool(found) or text not in self.source.local)
+        return not any(dimensions_of(v) for v in found) and (bool(found) or text not in self.source.local)
 
     def _variables(self, text: str) -> list[Variable]:
         return [v for v in self.source.subject.variables if v.source_name == text]
 
     def _rank_of(self, array: str) -> int:
         found = self._variables(array)
-        if len(found) != 1 or not _depth(found[0].type) or array in self.source.lists:
+        if len(found) != 1 or not dimensions_of(found[0]) or array in self.source.lists:
             raise _Other
-        return _depth(found[0].type)
+        return dimensions_of(found[0])
 
     # --- Elements ---
 
