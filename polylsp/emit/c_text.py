@@ -161,8 +161,10 @@ def _piece(subject: Subject, piece: Piece, indentation: str, style: Style) -> It
 
 
 def _headed(header: str, comment: str, braces: Braces, indentation: str) -> Iterator[str]:
-    """A header and the brace after it."""
+    """A header, which may have several lines, and the brace after it."""
     remark = f" {comment}" if comment else ""
+    *first, header = header.split("\n")
+    yield from (f"{indentation}{line}" for line in first)
     if not header:
         yield f"{indentation}{{"
     elif braces == "same line":
@@ -201,7 +203,15 @@ def _moved(text: str, indentation: str) -> Iterator[str]:
         if not bare or line.startswith("#"):
             yield line if bare else ""
         else:
-            yield indentation + (line.removeprefix(base) if line.startswith(base) else bare)
+            # Lines that mix tabs and blanks keep their distance from the first one.
+            further = " " * (_column(line) - _column(base + bare)) + bare
+            yield indentation + (line.removeprefix(base) if line.startswith(base) else further)
+
+
+def _column(line: str) -> int:
+    """The column in which the text of a line begins."""
+    wide = line.expandtabs()
+    return len(wide) - len(wide.lstrip())
 
 
 # --------------------------------------------------------------------------------------------------

@@ -175,7 +175,8 @@ class Section:
     say in C where these begin and how many they are, and `inner` how many elements the other dimensions
     have. `conditional`: there is nothing in it at parameters at which it would leave the array. `limit`: how
     many rows the array is said to have, if there may be more in the section; `least`: they end at the least
-    of several values; `start`: what `first` is, also where there are no rows."""
+    of several values; `start`: what `first` is, also where there are no rows; `behind`: the place after the
+    last element of a linear array, if it is one sum."""
 
     text: str
     elements: isl.Set | None
@@ -188,6 +189,7 @@ class Section:
     limit: str = ""
     least: bool = False
     start: isl.PwAff | None = None
+    behind: str = ""
 
 
 def section(
@@ -205,8 +207,7 @@ def section(
     if names is None:
         names = names_before(subject, scop, region)
         if subject.language != PYTHON.name and memory.via & subject.counted_wide:
-            wide = frozenset(v.source_name for v in subject.variables if is_wide(v.type))
-            names = replace(names, wide=wide)
+            names = widened(subject, names)
     elements = in_each_run(subject, scop, touched(scop, accesses, region), region)
     found = _extent(subject, scop, memory, elements, region, names, may_be_empty)
     is_sized = declared_rows(memory.variable.type, names) is not None
@@ -228,6 +229,11 @@ def section(
     count = f"({condition} ? {found.count} : 0)"
     text = f"{name}[{found.first}:{count}]{_whole_rows(subject, memory, found.inner)}"
     return replace(found, text=text, count=count, conditional=True)
+
+
+def widened(subject: Subject, names: Names) -> Names:
+    """Names whose sums and products C computes with 64 bits."""
+    return replace(names, wide=frozenset(v.source_name for v in subject.variables if is_wide(v.type)))
 
 
 def _reached(subject: Subject, scop: Scop, accesses: Sequence[Access], region: Stretch) -> isl.Set:
@@ -269,7 +275,7 @@ def _extent(
 ) -> Section | None:
     """The section as far as loops tell: conditions inside of them may let nothing in it be used."""
     if memory.strides:
-        found = _linear(memory, elements, names)
+        found = linear_section(memory, elements, names)
         return found or _whole(subject, memory, names, region, None)
     around = touched(scop, [a for a in scop.accesses if a.memory is memory], replace(region, around=()))
     around = in_each_run(subject, scop, around, region)
@@ -517,7 +523,7 @@ def is_spelled(subject: Subject, of_type: Type, dimension: int, text: str) -> bo
     return value.site.first >= 0 and subject.source(value.site) == text
 
 
-def _linear(memory: Memory, elements: isl.Set, names: Names) -> Section | None:
+def linear_section(memory: Memory, elements: isl.Set, names: Names) -> Section | None:
     """The part of a linear array that its rows take. Where the last element of a row is the largest of
     several values, so is the number of elements."""
     first = last = Poly.constant(0)
@@ -543,7 +549,9 @@ def _linear(memory: Memory, elements: isl.Set, names: Names) -> Section | None:
     begin, count = written_sum(first, names), _linear_count(last - first + 1, several, names)
     if begin is None or count is None:
         return None
-    return Section(f"{memory.variable.source_name}[{begin}:{count}]", None, first=begin, count=count)
+    behind = (written_sum(last + 1, names) or "") if several is None else ""
+    text = f"{memory.variable.source_name}[{begin}:{count}]"
+    return Section(text, None, first=begin, count=count, behind=behind)
 
 
 def _linear_count(count: Poly, several: tuple[Poly, list[isl.Aff]] | None, names: Names) -> str | None:

@@ -103,7 +103,8 @@ class Offer:
     """An action on a loop. `kind` is LSP's, and `kinds` are all under which a client finds it, if there are
     several; `disabled` says why it cannot be chosen, if so; `codes` are the diagnostics on the header of loop
     `ask.ordinal` that it answers. `conditional`: the edit is right, or pays, only if something holds;
-    `often`: it starts threads in each iteration of a loop around, each time for little."""
+    `often`: it starts threads in each iteration of a loop around, each time for little; `reuses`: loaded
+    values are used several times after it, which pays more than threads alone."""
 
     ask: Ask
     title: str
@@ -114,6 +115,7 @@ class Offer:
     conditional: bool = False
     kinds: tuple[Kind, ...] = ()
     often: bool = False
+    reuses: bool = False
 
 
 def offers(source: Source, report: FileReport, settings: Settings, span: Span) -> tuple[Offer, ...]:
@@ -266,7 +268,8 @@ def _transforms(
             title = f"{title} ({little})" if little else title
             shown = replace(shown, conditional=bool(little))
         ask = _ask(placed, loop, possible.action)
-        yield Offer(ask, title, shown.kind, shown.preferred, "", shown.codes, shown.conditional)
+        conditional, reuses = shown.conditional, shown.reuses
+        yield Offer(ask, title, shown.kind, shown.preferred, "", shown.codes, conditional, reuses=reuses)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -87,15 +87,15 @@ def _codes_here(source: Source, report: FileReport, settings: Settings, span: Sp
 
 
 def _promoted(listed: Sequence[Offer], codes: frozenset[str]) -> Iterator[Offer]:
-    """The offers, with the best one for a finding as its preferred quick fix, and kernels as quick fixes.
-    Only an edit that rests on no condition is preferred: an editor may apply it unseen."""
+    """The offers, with the best one for a finding as its preferred quick fix; restructuring and kernels are
+    quick fixes too. Only an edit that rests on no condition is preferred: an editor may apply it unseen."""
     best = _best(listed, codes)
     for each in listed:
         if each is best:
             yield _as_fix(replace(each, preferred=each.preferred or not each.conditional))
         elif each.disabled or not codes.intersection(each.codes):
             yield replace(each, preferred=False)
-        elif each.ask.action in KERNEL_TARGETS:
+        elif each.ask.action in KERNEL_TARGETS or each.ask.action == "restructure":
             yield _as_fix(replace(each, preferred=False))
         else:
             yield replace(each, preferred=False)
@@ -106,15 +106,17 @@ def _as_fix(offer: Offer) -> Offer:
 
 
 def _best(listed: Sequence[Offer], codes: frozenset[str]) -> Offer | None:
-    """The offer that answers one of some findings best: restructuring where a directive would start threads
-    again and again."""
+    """The offer that answers one of some findings best: restructuring where it makes more of loaded values
+    or rests on no condition while others do, and where a directive would start threads again and again."""
     ranked = [action for code in _BEST if code in codes for action in _BEST[code]]
     able = [each for each in listed if each.ask.action in ranked and not each.disabled]
     answering = [each for each in able if codes.intersection(each.codes)]
     best = min(answering, key=lambda each: ranked.index(each.ask.action), default=None)
-    if best is None or not best.often:
+    found = next((o for o in listed if o.ask.action == "restructure" and not o.disabled), None)
+    if best is None or found is None:
         return best
-    return next((o for o in listed if o.ask.action == "restructure" and not o.disabled), best)
+    is_better = not found.conditional and (found.reuses or best.conditional)
+    return found if is_better or best.often else best
 
 
 # --- Safe fixes of a whole file ----------------------------------------------------------

@@ -21,6 +21,18 @@ from polylsp.model.facts import (
 
 _OVERLAP = ("needs-restrict", "needs-assumption")
 
+_RUN = (
+    "parallel-loop",
+    "parallel-band",
+    "reduction-loop",
+    *_OVERLAP,
+    "needs-privatization",
+    "sequential-loop",
+)
+
+_REUSING = frozenset[ActionName](("unroll-and-jam", "time-tile"))
+"""Parts of restructuring after which a loaded value is used several times, which no directive achieves."""
+
 _DONE: dict[ActionName, str] = {
     "time-tile": "run time steps in blocks",
     "distribute": "split",
@@ -43,6 +55,7 @@ class Told:
     codes: tuple[str, ...] = ()
     preferred: bool = False
     conditional: bool = False
+    reuses: bool = False
 
 
 def told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Possible) -> Told | None:
@@ -111,7 +124,9 @@ def _told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Pos
             several = f"loops {names}" if len(loops) > 1 else f"loop {names}"
             return Told(f"Write the {several} with NumPy's slices")
         case "restructure":
-            return Told(_restructuring(placed, possible))
+            return Told(
+                _restructuring(placed, possible), codes=_RUN, reuses=not _REUSING.isdisjoint(possible.parts)
+            )
         case _:
             return None
 

@@ -178,10 +178,10 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
 
 
 def _copy(subject: Subject, found: Formers, former: Former, taken: Sequence[str]) -> _Copy | Declined:
-    memory, name = array_of(subject, found.scop, found.loop, former.name), former.name
+    region, name = stretch_of(subject, found.loop), former.name
+    memory = array_of(subject, found.scop, region, name)
     if memory is None or memory is not former.memory:
         return Declined(f"`{name}` is no plain array, or leads elsewhere later: make the copy yourself.")
-    region = stretch_of(subject, found.loop)
     names = names_before(subject, found.scop, region)
     inner = inner_extents(subject, memory.variable.type, memory.dimensions, region.site, names)
     words = element_words(subject, memory.variable, memory.element)

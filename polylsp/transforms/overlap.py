@@ -4,34 +4,48 @@ arrays have no repeated value, else the original (run-time alias checks: Doerfer
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
 from polylsp.core.settings import Settings
 from polylsp.core.text import Span
-from polylsp.emit.affine_bounds import largest, smallest, spelled
-from polylsp.emit.c_pragmas import stretch_of
-from polylsp.emit.c_syntax import loop_text
-from polylsp.emit.c_text import Made, Piece, Style, Written, included, kept_statement, replaced, style_of
-from polylsp.emit.footprint import names_before, touched
+from polylsp.emit.affine_bounds import alone, highest_row, largest, lowest_row, smallest, spelled
+from polylsp.emit.c_pragmas import Stretch, stretch_of
+from polylsp.emit.c_syntax import LoopText, every, function_node, loop_text
+from polylsp.emit.c_text import (
+    Kept,
+    Made,
+    Piece,
+    Style,
+    Written,
+    included,
+    kept_statement,
+    replaced,
+    style_of,
+)
+from polylsp.emit.footprint import linear_section, names_before, touched, widened
 from polylsp.emit.source_names import is_settled
 from polylsp.emit.subject import Subject
-from polylsp.ir.program import Array, Integer, Pointer, Type
+from polylsp.ir.program import Array, Integer, Pointer, Site, Type
 from polylsp.ir.verdict import Assumption, Parallel
-from polylsp.model.action import Answer, Declined, Edited, applied
+from polylsp.model.action import Answer, Declined, Edited, Replacement, applied
 from polylsp.model.facts import CHECKED_WHEN_RUN, LoopFacts, assumed, parallel_roots
-from polylsp.poly.scop import Memory, Scop
+from polylsp.poly.scop import Access, Memory, Scop
 from polylsp.schedule.chain import fresh_name, is_directed
 from polylsp.targets.directives import openmp
 
 
 @dataclass(frozen=True, slots=True)
 class _Bounds:
-    """C expressions for the first element that is touched, and for the one after the last."""
+    """C expressions for the first element that is touched, and for the one after the last, which have the
+    type `pointed`, if the conditions `if_true` hold."""
 
     start: str
     end: str
+    pointed: Type
+    if_true: tuple[str, ...] = ()
 
 
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
@@ -53,17 +67,16 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
         return Declined(f"A directive stands before the loop `{name}` already.")
     style = style_of(subject, [text])
     searches = [_search(subject, root, each, style) for each in lists]
-    checks = [_check(subject, root, pair) for pair in pairs]
+    checks = [_check(subject, stretch_of(subject, root), pair) for pair in pairs]
     refused = [each for each in (*searches, *checks) if isinstance(each, Declined)]
     parallel = openmp.edit(subject, root.ordinal, settings)
     if refused or isinstance(parallel, Declined):
         return refused[0] if refused else parallel
     found = [each for each in searches if not isinstance(each, Declined)]
-    tests = [*(each.result for each in found), *map(str, checks)]
-    condition = " && ".join(c if len(tests) == 1 or " " not in c else f"({c})" for c in tests)
+    tests = [one for each in checks if not isinstance(each, Declined) for one in each]
     choice = Made(
-        f"if ({condition})",
-        (Written(_with_directives(subject, text.span, parallel)),),
+        _condition([*(each.result for each in found), *tests]),
+        (Written(_edited(subject, text.span, parallel.replacements)),),
         style.braces,
         otherwise=(kept_statement(text.span),),
     )
@@ -73,9 +86,98 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     return Edited((*headers, replaced(subject, text, pieces, style)), rest, parallel.remarks)
 
 
-def _with_directives(subject: Subject, span: Span, parallel: Edited) -> str:
-    """Text of a loop, from the start of its line, after an edit that adds directives to it alone."""
-    whole = applied(subject.text, parallel.replacements)
+def checked(subject: Subject, after: str, pairs: Sequence[Assumption]) -> Replacement | Declined:
+    """A change of consecutive outermost loops as a choice when the program runs: the changed loops where the
+    arrays of each of some `pairs` are apart, else the loops as they are. `after` is the whole text with the
+    change; declarations that it does without stay, for the loops as they are."""
+    changed = difference(subject.text, after)
+    loops = [o for o in subject.facts.loops if o.depth == 1 and subject.span(o.site).touches(changed.span)]
+    texts = [loop_text(subject, each.ordinal) for each in loops]
+    found = [each for each in texts if isinstance(each, LoopText)]
+    if not found or len(found) < len(texts):
+        return next((each for each in texts if isinstance(each, Declined)), Declined("No loop is changed."))
+    first, last = found[0], found[-1]
+    whole = Span(first.span.start, last.span.end)
+    start = _start_after(subject, changed, after, whole.start)
+    movable = start is not None and changed.span.end <= whole.end and _is_movable(first, last)
+    if start is None or not movable or is_directed(subject, first):
+        return Declined("The loops and what stands between them cannot be put in a branch together.")
+    region = Stretch(Site(loops[0].site.first, loops[-1].site.last), ())
+    tests = [_check(subject, region, pair) for pair in pairs]
+    refused = next((each for each in tests if isinstance(each, Declined)), None)
+    if refused is not None:
+        return refused
+    style = style_of(subject, [first])
+    instead = Written(after[start : whole.end + len(after) - len(subject.text)])
+    header = _condition([one for each in tests if not isinstance(each, Declined) for one in each])
+    choice = Made(header, (instead,), style.braces, otherwise=(Kept(whole),))
+    return replaced(subject, replace(first, span=whole), (choice,), style)
+
+
+def difference(before: str, after: str) -> Replacement:
+    """The one stretch in which two texts differ."""
+    first = next((k for k, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), 0)
+    limit = min(len(before), len(after)) - first
+    same = (k for k in range(limit) if before[-1 - k] != after[-1 - k])
+    last = next(same, limit)
+    return Replacement(Span(first, len(before) - last), after[first : len(after) - last])
+
+
+def _start_after(subject: Subject, changed: Replacement, after: str, at: int) -> int | None:
+    """The start of the line of `at` in a changed text, which may lack declarations on lines of their own
+    before it; `None` where something else before it has changed."""
+    declared = {
+        subject.text.count("\n", 0, subject.start + each.start_byte)
+        for each in every(function_node(subject))
+        if each.type == "declaration" and each.start_point.row == each.end_point.row
+    }
+    here = subject.text.rfind("\n", 0, min(changed.span.start, at)) + 1
+    place, last = here, at - len(subject.line_before(at))
+    while here < last:
+        line = subject.text[here : subject.text.index("\n", here) + 1]
+        if after.startswith(line, place):
+            place += len(line)
+        elif subject.text.count("\n", 0, here) not in declared:
+            return None
+        here += len(line)
+    return place if here == last else None
+
+
+_PLAIN = (
+    "for_statement",
+    "while_statement",
+    "do_statement",
+    "if_statement",
+    "expression_statement",
+    "comment",
+)
+
+
+def _is_movable(first: LoopText, last: LoopText) -> bool:
+    """True if all from one loop to another is statements of one block without labels, so that it can stand in
+    a branch, and once more in another."""
+    block = first.node.parent
+    if block is None or block.type != "compound_statement" or block != last.node.parent:
+        return False
+    start, end = first.node.start_byte, last.node.end_byte
+    between = [each for each in block.children if start <= each.start_byte and each.end_byte <= end]
+    plain = all(each.type in _PLAIN for each in between)
+    return plain and not any(n.type == "labeled_statement" for each in between for n in every(each))
+
+
+_WIDTH = 100
+
+
+def _condition(tests: Sequence[str]) -> str:
+    """`if (…)` with all of some tests, one in a line where they are too long for a line together."""
+    several = [f"({c})" if "||" in c and len(tests) > 1 else c for c in dict.fromkeys(tests)]
+    line = f"if ({' && '.join(several)})"
+    return line if len(line) <= _WIDTH else f"if ({f'{chr(10)}    && '.join(several)})"
+
+
+def _edited(subject: Subject, span: Span, replacements: Sequence[Replacement]) -> str:
+    """Text of a stretch, from the start of its line, after edits in it or directly before it."""
+    whole = applied(subject.text, replacements)
     before = subject.line_before(span.start)
     start = span.start - (0 if before.strip() else len(before))
     return whole[start : span.end + len(whole) - len(subject.text)]
@@ -95,11 +197,11 @@ def _search(subject: Subject, root: LoopFacts, name: str, style: Style) -> _Sear
     for each value in between. Where that takes far more memory than the entries, they count as repeated."""
     nest = subject.nest(root.ordinal)
     assert nest is not None
-    scop = nest[1].scop
-    memory = array_of(subject, scop, root, name)
-    inside = [a for a in scop.accesses if root.ordinal in scop.statements[a.statement].loops]
-    sure = all(scop.certain(a) and a.kind == "read" for a in inside if a.memory is memory)
-    ends = _ends(subject, scop, root, memory) if memory is not None and sure else None
+    scop, region = nest[1].scop, stretch_of(subject, root)
+    memory = array_of(subject, scop, region, name)
+    inside = [a for a in region.accesses(scop) if a.memory is memory]
+    sure = all(scop.certain(a) and a.kind == "read" for a in inside)
+    ends = _ends(subject, scop, region, inside) if memory is not None and sure else None
     if memory is None or ends is None or not isinstance(memory.element, Integer):
         return Declined(f"Which entries of `{name}` the loop uses cannot be written down before it.")
     low, behind = ends
@@ -141,59 +243,105 @@ def _search(subject: Subject, root: LoopFacts, name: str, style: Style) -> _Sear
     return _Search((Written(f"int {result} = 1;"), used), result)
 
 
-def _check(subject: Subject, root: LoopFacts, pair: Assumption) -> str | Declined:
-    """The condition in C under which two arrays are apart."""
-    found = subject.nest(root.ordinal)
-    assert found is not None
-    scop = found[1].scop
-    memories = [array_of(subject, scop, root, name) for name in pair.subjects]
-    bounds = [_bounds(subject, scop, root, one) if one is not None else None for one in memories]
-    if any(each is None for each in bounds):
+def _check(subject: Subject, region: Stretch, pair: Assumption) -> tuple[str, ...] | Declined:
+    """The conditions in C, just before a region, under which two arrays are apart in all of it."""
+    found = [_extents(subject, region, name) for name in pair.subjects]
+    if not all(found):
         first, second = pair.subjects
-        return Declined(
-            f"How much of `{first}` and `{second}` the loop uses cannot be written down before it."
-        )
-    one, other = (each for each in bounds if each is not None)
-    types = {_pointed(each.variable.type) for each in memories if each is not None}
+        where = "the loop uses" if len(_scops(subject, region)) == 1 else "these loops use"
+        return Declined(f"How much of `{first}` and `{second}` {where} cannot be written down before it.")
+    types = {each.pointed for extents in found for each in extents}
     cast = "(const char *)" if len(types) > 1 else ""
-    texts = [
-        f"{cast}({t})" if cast and " " in t else f"{cast}{t}"
-        for t in (one.end, other.start, other.end, one.start)
-    ]
-    return f"{texts[0]} <= {texts[1]} || {texts[2]} <= {texts[3]}"
+
+    def place(text: str) -> str:
+        return f"{cast}({text})" if cast and " " in text else f"{cast}{text}"
+
+    return (
+        *(each for extents in found for extent in extents for each in extent.if_true),
+        *(
+            f"{place(one.end)} <= {place(other.start)} || {place(other.end)} <= {place(one.start)}"
+            for one in found[0]
+            for other in found[1]
+        ),
+    )
 
 
-def array_of(subject: Subject, scop: Scop, root: LoopFacts, name: str) -> Memory | None:
-    """The array of that name, if it is a pointer that stays the same, or an array, of the function."""
-    found = {
-        a.memory.name: a.memory
-        for a in scop.accesses
-        if root.ordinal in scop.statements[a.statement].loops and a.memory.path == name
-    }
+def _extents(subject: Subject, region: Stretch, name: str) -> tuple[_Bounds, ...]:
+    """The parts of an array that the nests of a region touch, each once; empty where one of them cannot be
+    written before the region."""
+    found: dict[_Bounds, None] = {}
+    for scop in _scops(subject, region):
+        inside = [a for a in region.accesses(scop) if a.memory.path == name]
+        memory = array_of(subject, scop, region, name, linear=True) if inside else None
+        bounds = _bounds(subject, scop, region, memory, inside) if memory is not None else None
+        if inside and bounds is None:
+            return ()
+        found.update({bounds: None} if bounds is not None else {})
+    return tuple(found)
+
+
+def _bounds(
+    subject: Subject, scop: Scop, region: Stretch, memory: Memory, accesses: Sequence[Access]
+) -> _Bounds | None:
+    """Bounds of what some accesses to an array touch. Where the end is the largest of several values, it is
+    one of them, under the condition that the others are no larger."""
+    touches, names = touched(scop, accesses, region), names_before(subject, scop, region)
+    if memory.strides or memory.via & subject.counted_wide:
+        names = widened(subject, names)
+    of_type, name = _pointed(memory.variable.type), memory.path
+    if memory.strides:
+        found = linear_section(memory, touches, names)
+        if found is None:
+            return None
+        start = _moved(name, found.first)
+        end = _moved(name, found.behind) if found.behind else _moved(start, found.count)
+        return _Bounds(start, end, of_type)
+    elements = alone(touches, 0)
+    low, high = smallest(elements, 0) or lowest_row(elements), highest_row(elements)
+    first = spelled(low, names) if low is not None else None
+    if first is None or high is None:
+        return None
+    last = next((k for k, each in enumerate(high.affs) if not each.is_cst()), 0)
+    ends = [spelled(each.add_constant_val(isl.Val(1)), names) for each in high.affs]
+    behind = ends[last]
+    if behind is None or None in ends:
+        return None
+    others = () if high.least else tuple(f"{each} <= {behind}" for each in ends if each != behind)
+    return _Bounds(_moved(name, first), _moved(name, behind), of_type, others)
+
+
+def _scops(subject: Subject, region: Stretch) -> list[Scop]:
+    """The models of the nests in a region."""
+    nests = (subject.nest(each.ordinal) for each in subject.facts.loops if region.holds(each.site))
+    return list({id(found[1].scop): found[1].scop for found in nests if found is not None}.values())
+
+
+def array_of(
+    subject: Subject, scop: Scop, region: Stretch, name: str, *, linear: bool = False
+) -> Memory | None:
+    """The array of that name, if it is a pointer that stays the same, or an array, of the function; `linear`:
+    also if one subscript stands for several dimensions."""
+    found = {a.memory.name: a.memory for a in region.accesses(scop) if a.memory.path == name}
     memory = next(iter(found.values()), None)
     if memory is None or len(found) > 1 or memory.variable.source_name != name:
         return None
-    plain = set(memory.shape) == {"[]"} and len(memory.shape) == memory.dimensions and not memory.strides
+    subscripts = memory.dimensions - max(len(memory.strides) - 1, 0)
+    plain = set(memory.shape) == {"[]"} and len(memory.shape) == subscripts
+    plain = plain and (not memory.strides or linear)
     if not plain or memory.follows_pointers or memory.scoped or memory.fresh:
         return None
-    steady = memory.pointer is None or is_settled(subject, memory.variable, root.site)
+    steady = memory.pointer is None or is_settled(subject, memory.variable, region.site)
     return memory if steady else None
 
 
-def _bounds(subject: Subject, scop: Scop, root: LoopFacts, memory: Memory) -> _Bounds | None:
-    ends = _ends(subject, scop, root, memory)
-    return None if ends is None else _Bounds(*(_moved(memory.path, each) for each in ends))
-
-
-def _ends(subject: Subject, scop: Scop, root: LoopFacts, memory: Memory) -> tuple[str, str] | None:
-    """Bounds in C on the subscripts of an array in a loop: the least one, and one more than the largest.
-    `None` where they cannot be written before the loop."""
-    inside = [
-        a for a in scop.accesses if a.memory is memory and root.ordinal in scop.statements[a.statement].loops
-    ]
-    elements = touched(scop, inside, stretch_of(subject, root))
+def _ends(
+    subject: Subject, scop: Scop, region: Stretch, accesses: Sequence[Access]
+) -> tuple[str, str] | None:
+    """Bounds in C on the subscripts of one array in some accesses of a region: the least one, and one more
+    than the largest. `None` where they cannot be written before it."""
+    elements = touched(scop, accesses, region)
     low, high = smallest(elements, 0), largest(elements, 0)
-    names = names_before(subject, scop, stretch_of(subject, root))
+    names = names_before(subject, scop, region)
     first = spelled(low, names) if low is not None else None
     behind = spelled(high.add_constant_val(isl.Val(1)), names) if high is not None else None
     return None if first is None or behind is None else (first, behind)

@@ -14,7 +14,6 @@ from functools import lru_cache
 from math import prod
 
 from polylsp.core.settings import Settings
-from polylsp.core.text import Span
 from polylsp.emit.subject import Again, Subject
 from polylsp.ir.effects import effects, loops_in, nodes, walk
 from polylsp.ir.program import Read, subexpressions
@@ -28,6 +27,7 @@ from polylsp.transforms import (
     block,
     distribute,
     expand,
+    overlap,
     panel,
     register_tile,
     skew,
@@ -294,6 +294,8 @@ _SELDOM = 2
 
 _FEW_TEXTS = 4
 
+_CHECKED = "A check before the loops finds out whether arrays overlap: if so, the old loops run."
+
 
 def restructured(subject: Subject, settings: Settings, again: Again) -> Answer:
     """All loops of the function around a loop, restructured."""
@@ -319,8 +321,16 @@ def restructured(subject: Subject, settings: Settings, again: Again) -> Answer:
     exposed = timed or in_place or in_tiles or in_strips or parted or products or eliminated or waved
     if not exposed and not moved and not last.replacements:
         return Declined("No loops here reuse what they load in a way that another order of them would help.")
-    changed = _difference(subject.text, applied(state.subject.text, last.replacements))
+    after = applied(state.subject.text, last.replacements)
     assumed = tuple(dict.fromkeys((*state.assumptions, *last.assumptions)))
+    pairs = tuple(each for each in assumed if each.kind == "no-overlap")
+    remarks = dict.fromkeys((*state.remarks, *last.remarks))
+    changed = limited(settings, lambda: overlap.checked(subject, after, pairs)) if pairs else None
+    if isinstance(changed, Replacement):
+        assumed = tuple(each for each in assumed if each not in pairs)
+        remarks = {**remarks, _CHECKED: None}
+    else:
+        changed = overlap.difference(subject.text, after)
     done: tuple[tuple[ActionName, bool], ...] = (
         ("time-tile", timed),
         ("distribute", split or parted or in_tiles),
@@ -330,18 +340,7 @@ def restructured(subject: Subject, settings: Settings, again: Again) -> Answer:
         ("openmp", threaded),
     )
     parts: list[ActionName] = [name for name, is_done in done if is_done]
-    return Edited(
-        (changed,), assumed, tuple(dict.fromkeys((*state.remarks, *last.remarks))), (*parts, *last.parts)
-    )
-
-
-def _difference(before: str, after: str) -> Replacement:
-    """The one stretch in which two texts differ."""
-    first = next((k for k, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), 0)
-    limit = min(len(before), len(after)) - first
-    same = (k for k in range(limit) if before[-1 - k] != after[-1 - k])
-    last = next(same, limit)
-    return Replacement(Span(first, len(before) - last), after[first : len(after) - last])
+    return Edited((changed,), assumed, tuple(remarks), (*parts, *last.parts))
 
 
 # --- Steps -------------------------------------------------------------------------------

@@ -203,6 +203,33 @@ def test_threads_that_start_in_each_time_step_are_not_preferred() -> None:
     assert safe_fixes(source, report, Settings(), ["directives"]).asks == ()
 
 
+@pytest.mark.parametrize(
+    ("between", "first"),
+    [("", ["restructure", "overlap-check"]), ("double first = c[0];", ["overlap-check", "restructure"])],
+    ids=["under a check", "on an assumption"],
+)
+def test_a_product_is_restructured_first_if_a_check_finds_its_arrays_apart(
+    between: str, first: list[str]
+) -> None:
+    text = f"""double f(int n, double *c, const double *a, const double *b) {{
+    for (int i = 0; i < n * n; i++)
+        c[i] = 0.0;
+    {between}
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            for (int k = 0; k < n; k++)
+                c[i * n + j] += a[i * n + k] * b[k * n + j];
+    return {"first" if between else "0.0"};
+}}
+"""
+    report = queries.analyse("product.c", text, Settings(), edits=True)
+    at = text.index("for (int i = 0; i < n; i++)")
+    found = lightbulb(Source(text), report, Settings(), Span(at, at), makes_files=False)
+    fixes = [each for each in found if isinstance(each, Offer) and each.kind == "quickfix"]
+    assert [each.ask.action for each in fixes if each.ask.action in first] == first
+    assert fixes[0].ask.action == first[0] and fixes[0].preferred
+
+
 SWEEPS = """\
 def sweep(steps, a, b):
     for t in range(steps):
