@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from polylsp.ir.effects import effects, expressions, follows_pointer, may_alias_types, walk
@@ -16,8 +16,10 @@ from polylsp.ir.program import (
     Array,
     Assign,
     Assume,
+    Binary,
     Block,
     Call,
+    Cast,
     Constant,
     Declare,
     Evaluate,
@@ -28,6 +30,7 @@ from polylsp.ir.program import (
     Loop,
     Pointer,
     Read,
+    Select,
     Statement,
     Struct,
     Type,
@@ -168,6 +171,87 @@ def addresses_held(function: Function, trusted: Container[str]) -> frozenset[str
     return frozenset(
         v.name for v in known if v.escapes and (not every[v.name] or every[v.name] > given[v.name])
     )
+
+
+@dataclass(frozen=True, slots=True)
+class PointerFlow:
+    """Values that the pointers of a function may have: `set_to` are, for each pointer (unique name), the
+    pointers and the addresses (`&x`) from which the values assigned to it are computed, and `*` for one from
+    memory or of a called function. `leaked` are the values that memory and other functions may have."""
+
+    set_to: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    leaked: frozenset[str] = frozenset()
+
+    def sources(self, *names: str) -> frozenset[str]:
+        """All from which some values may be computed, themselves among them."""
+        found: set[str] = set()
+        pending = [*names]
+        while pending:
+            name = pending.pop()
+            if name not in found:
+                found.add(name)
+                pending += self.leaked if name == "*" else self.set_to.get(name, ())
+        return frozenset(found)
+
+
+def pointer_flow(function: Function, trusted: Container[str]) -> PointerFlow:
+    """Flow of pointers in a function, in any order of its statements; `trusted` functions neither keep nor
+    return what they are given."""
+    set_to: dict[str, set[str]] = {}
+    leaked: set[str] = set()
+    for statement in walk(function.body):
+        if isinstance(statement, Unsupported):
+            named = effects(function.body).variables if statement.reads is None else statement.reads
+            leaked |= {each for v in named if v.storage != "global" for each in (v.name, f"&{v.name}")}
+        for node in (node for value in expressions(statement) for node in subexpressions(value)):
+            if isinstance(node, Call) and node.function not in trusted:
+                leaked |= _given(node)
+            elif isinstance(node, Call):
+                # What a pointer has whose address is given is copied.
+                leaked |= {each[1:] for each in _given(node) if each.startswith("&")}
+            elif isinstance(node, Cast) and isinstance(node.operand.type, Pointer):
+                leaked |= set() if isinstance(node.type, (Pointer, Array)) else _computed_from(node.operand)
+        # A name that gets new arrays gets none of those that others have.
+        copies = isinstance(statement, Assign) and isinstance(statement.value.type, Pointer)
+        if isinstance(statement, Assign) and copies and not statement.target.variable.remade:
+            target = statement.target
+            own = target.variable.storage in ("local", "parameter") and not target.variable.escapes
+            found = _computed_from(statement.value)
+            if target.steps or not own:
+                leaked |= found
+            set_to.setdefault(target.variable.name, set()).update(found if not target.steps else ())
+    for variable in effects(function.body).variables:
+        is_own = variable.storage in ("local", "parameter") or variable.remade
+        if variable.escapes or not is_own:
+            set_to.setdefault(variable.name, set()).add("*")
+        if variable.escapes:
+            leaked.add(variable.name)
+    return PointerFlow({name: frozenset(each) for name, each in set_to.items()}, frozenset(leaked))
+
+
+def _given(call: Call) -> set[str]:
+    return set[str]().union(*(_computed_from(each) for each in call.arguments))
+
+
+def _computed_from(value: Expr) -> set[str]:
+    """The pointers, and the variables whose addresses these are, from which a value is computed."""
+    match value:
+        case AddressOf(place):
+            return {place.variable.name if follows_pointer(place) else f"&{place.variable.name}"}
+        case Read(place) if not isinstance(place.type, (Pointer, Struct)):
+            return set()
+        case Read(place):
+            return {"*"} if place.steps else {place.variable.name}
+        case Binary(_, left, right):
+            return _computed_from(left) | _computed_from(right)
+        case Select(_, then, otherwise):
+            return _computed_from(then) | _computed_from(otherwise)
+        case Cast(operand):
+            return _computed_from(operand)
+        case Call():
+            return {"*"} | _given(value)
+        case _:
+            return set()
 
 
 def _before(statement: Statement, after: Live, exits: _Exits, result: dict[int, Live]) -> Live:

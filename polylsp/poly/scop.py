@@ -17,6 +17,7 @@ from typing import Literal, Union
 
 import islpy as isl
 
+from polylsp.ir.liveness import PointerFlow
 from polylsp.ir.program import HOLDS, Rejection, Site, Type, Variable
 from polylsp.ir.verdict import Assumption, ReductionOperator
 
@@ -136,8 +137,8 @@ class Memory:
     name gets new ones; `via`: the variables through which it is accessed; `promised`: these are all
     `restrict` pointers of the function; `bytewise`: some accesses are of characters, whatever the type
     of the pointer; `recast`: the variable has a pointer to elements of another type; `lent`: the
-    address of the variable only goes to
-    functions that neither keep nor return it.
+    address of the variable only goes to functions that neither keep nor return it; `sources`: the
+    pointers, and the variables (`&x`), from which the pointer that leads there may be computed.
     """
 
     name: str
@@ -160,6 +161,7 @@ class Memory:
     bytewise: bool = False
     recast: bool = False
     lent: bool = False
+    sources: frozenset[str] = frozenset()
 
     @property
     def follows_pointers(self) -> bool:
@@ -207,13 +209,15 @@ class Addresses:
     stored, by itself or perhaps by functions of the project that it calls; `keeping` are the functions that
     may keep an address that they are given, `lent` the variables whose addresses only go to functions that
     neither keep nor return them; `resetting`: functions are called that may set pointers with static
-    storage. `copies` are the assignments of a pointer to a pointer in memory (`p->x = q`)."""
+    storage. `copies` are the assignments of a pointer to a pointer in memory (`p->x = q`), `flow` the values
+    that pointers may have."""
 
     stored: frozenset[str] = frozenset()
     keeping: frozenset[str] = frozenset()
     lent: frozenset[str] = frozenset()
     resetting: bool = False
     copies: tuple[PointerCopy, ...] = ()
+    flow: PointerFlow = field(default_factory=PointerFlow)
 
 
 Way = tuple[str, tuple[str, ...]]

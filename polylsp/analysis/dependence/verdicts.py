@@ -26,7 +26,7 @@ from polylsp.analysis.dependence.witness import (
     witness,
 )
 from polylsp.analysis.scop.delinearisation import consistent
-from polylsp.analysis.scop.objects import may_be_led_to, may_overlap, overlap_assumptions
+from polylsp.analysis.scop.objects import is_set_to, may_be_led_to, may_overlap, overlap_assumptions
 from polylsp.ir.program import Array, Rejection, Site, Variable
 from polylsp.ir.spelling import spell
 from polylsp.ir.verdict import (
@@ -316,10 +316,11 @@ def _unreachable(
     if variable.name in scalars.outliving:
         text = f"the loop stores the address of `{name}`, which would be that of a copy"
         return Rejection("may-alias", site, text, f"store the values of `{name}` instead")
-    if variable.name not in conflicts.scop.addresses.stored:
-        return None
+    is_stored = variable.name in conflicts.scop.addresses.stored
     others = (a.memory for a in conflicts.scop.accesses if ordinal in conflicts.statement(a).loops)
-    other = next((m for m in others if m is not memory and may_overlap(memory, m)), None)
+    # That a function of other files keeps an address is left to the assumption that nothing overlaps.
+    led = (m for m in others if is_stored or (is_set_to(m, memory) and not m.follows_pointers))
+    other = next((m for m in led if m is not memory and may_overlap(memory, m)), None)
     if other is None:
         return None
     text = f"`{other.path}` may lead to `{name}`, and would not lead to a copy of `{name}` per iteration"

@@ -24,6 +24,7 @@ from polylsp.analysis.scop.symbolic_value import (
     Condition,
     NotAffineError,
     Poly,
+    Symbol,
     choice,
     extremum,
     floor_div,
@@ -508,7 +509,27 @@ def _binary(expression: Binary, scope: Scope) -> Value:
             left if not isinstance(left, Poly) else right, expression, scope
         )
     result = _arithmetic(expression, left, right, scope)
-    return _opaque(expression, scope) if result is None else wrapped(result, expression, scope)
+    if result is None:
+        return _opaque(expression, scope)
+    if (
+        operator not in ("%", "/", ">>", "&")
+        or not isinstance(expression.type, Integer)
+        or expression.type.signed
+    ):
+        return wrapped(result, expression, scope)
+    # These give no larger value than they are given, which has to be the one that the type holds.
+    if operator != "&" and _may_have_wrapped(left, expression.type, scope):
+        scope.assume(that_it_fits(expression.left, expression.type))
+    return result
+
+
+def _may_have_wrapped(value: Poly, of_type: Integer, scope: Scope) -> bool:
+    """True if parameters may make an unsigned value of 64 bits larger than that, on which no assumption is
+    (see `_unwrapped_above`)."""
+    terms = [(m, c) for m, c in value.terms if Poly(((m, c),)).symbols.isdisjoint(scope.dimensions)]
+    fixed = Poly(tuple(terms))
+    plain = all(isinstance(atom, Symbol) for monomial, _ in fixed.terms for atom in monomial)
+    return of_type.bits == 64 and plain and not _stays_below(fixed, 1 << 64, scope)
 
 
 def _of_element(expression: Binary, left: Value, right: Value, scope: Scope) -> Opaque | None:

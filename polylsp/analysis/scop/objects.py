@@ -139,6 +139,9 @@ def plan_of(
     is_static = base.variable.storage in ("global", "static")
     # What pointers in an allocation lead to is no part of it.
     followed = frozenset[int]().union(*(a.path.followed for _, a in members))
+    is_given = base.name == base.variable.name and not (is_static and parameters.addresses.resetting)
+    flow = parameters.addresses.flow
+    starts = ("*",) if followed else () if is_given else flow.set_to.get(base.variable.name, ())
     memory = Memory(
         name,
         base.variable,
@@ -150,7 +153,7 @@ def plan_of(
         followed,
         base.fresh and not followed,
         shape,
-        base.name == base.variable.name and not (is_static and parameters.addresses.resetting),
+        is_given,
         _strides(layouts) if len(layouts) == 1 else (),
         _strides(layouts) if len(layouts) > 1 else (),
         frozenset.intersection(*(a.path.members for _, a in members)),
@@ -160,6 +163,7 @@ def plan_of(
         any(a.bytewise or not same_layout(a.type, first.type) for _, a in members),
         any(a.path.recast for _, a in members),
         base.variable.name in parameters.addresses.lent,
+        flow.sources(*starts) if followed or _led_by_pointer(base) else frozenset(),
     )
     return Plan(memory, shape, layouts, parts)
 
@@ -318,7 +322,7 @@ def may_overlap(left: Memory, right: Memory) -> bool:
         return False
     if left.fresh or right.fresh:
         return _reaches_fresh(left, right) or _reaches_fresh(right, left)
-    if _restricted(left) or _restricted(right) or _kept_apart(left, right):
+    if _promises(left, right) or _promises(right, left) or _kept_apart(left, right):
         return False
     if left.variable.name == right.variable.name:
         followed = left.follows_pointers or right.follows_pointers
@@ -335,14 +339,19 @@ def is_of_function(memory: Memory) -> bool:
 
 def _kept_apart(left: Memory, right: Memory) -> bool:
     """True if one memory is reached through local `restrict` pointers alone, and the other through none of
-    these."""
-    return (left.promised or right.promised) and left.via.isdisjoint(right.via)
+    these, nor through pointers computed from them."""
+    apart = left.via.isdisjoint(right.via | right.sources) and right.via.isdisjoint(left.sources)
+    return (left.promised or right.promised) and apart
 
 
 def _reaches_variable(pointer: Memory, named: Memory) -> bool:
     """True if a pointer of unknown value may have been set to a variable. A pointer that still has its value
     from function entry never leads to a variable created by the call."""
-    if _by_pointer(named) or not _by_pointer(pointer) or not may_be_led_to(named):
+    if _by_pointer(named) or not _by_pointer(pointer):
+        return False
+    if is_set_to(pointer, named):
+        return True
+    if not may_be_led_to(named):
         return False
     return named.variable.storage in ("global", "static") or not _as_given(pointer)
 
@@ -351,14 +360,15 @@ def _differ_in_member(left: Memory, right: Memory) -> bool:
     """True if both memories are parts of objects of one type, but of different members: such objects are
     identical or disjoint (C11, 6.5, paragraph 7). The ways there tell, too, if both are one as far as they
     follow pointers."""
-    if any(s == t and a != b for s, a in left.members for t, b in right.members):
+    recast = left.recast or right.recast
+    if not recast and any(s == t and a != b for s, a in left.members for t, b in right.members):
         return True
     steps = zip(left.shape, right.shape, strict=False)
     fork = next((k for k, (a, b) in enumerate(steps) if a != b), None)
     if fork is None or left.variable != right.variable or left.followed != right.followed:
         return False
     fields = "[]" not in (left.shape[fork], right.shape[fork])
-    return fields and all(step < fork for step in left.followed) and not (left.recast or right.recast)
+    return fields and all(step < fork for step in left.followed) and not recast
 
 
 def _reaches_fresh(pointer: Memory, fresh: Memory) -> bool:
@@ -380,10 +390,17 @@ def _by_pointer(memory: Memory) -> bool:
     return memory.pointer is not None or memory.follows_pointers
 
 
-def _restricted(memory: Memory) -> bool:
-    """True if a `restrict` pointer leads to a memory. The promise ends where a pointer is loaded: `p->rows`
-    is not based on `p` (C11, 6.7.3.1, paragraph 3), since a copy of `*p` would hold the same pointer."""
-    return not memory.follows_pointers and _is_restrict(memory)
+def _promises(memory: Memory, other: Memory) -> bool:
+    """True if a `restrict` pointer leads to a memory, and the pointer to another one is not computed from it.
+    The promise ends where a pointer is loaded: `p->rows` is not based on `p` (C11, 6.7.3.1, paragraph 3),
+    since a copy of `*p` would hold the same pointer."""
+    return not memory.follows_pointers and _is_restrict(memory) and not is_set_to(other, memory)
+
+
+def is_set_to(pointer: Memory, memory: Memory) -> bool:
+    """True if the pointer to one memory may be computed from the address of another, or from its pointer."""
+    name = memory.variable.name
+    return (name if _by_pointer(memory) else f"&{name}") in pointer.sources
 
 
 def _is_restrict(memory: Memory) -> bool:

@@ -8,7 +8,7 @@ from typing import Literal
 
 import islpy as isl
 
-from polylsp.analysis.scop.symbolic_value import ZERO, Compare, Poly, choice, modulo
+from polylsp.analysis.scop.symbolic_value import ZERO, Compare, Poly, Symbol, choice, modulo, negate
 from polylsp.analysis.scop.walk_scope import Detail, Frame, Scope, either_pointer, may_touch
 from polylsp.analysis.scop.walk_state import (
     ANYWHERE,
@@ -149,7 +149,7 @@ def _element(step: Index, scope: Scope, value_of: ValueOf) -> Value:
     if isinstance(index, Opaque):
         return index if step.wraps is None else index.changed()
     if step.wraps is None:
-        return _offset(index, step.subscript.type) if isinstance(index, Poly) else index
+        return _offset(index, step.subscript.type, scope) if isinstance(index, Poly) else index
     if not isinstance(index, Poly) or scope.never_negative(index):
         return index
     extent = value_of(step.wraps, scope)
@@ -160,11 +160,17 @@ def _element(step: Index, scope: Scope, value_of: ValueOf) -> Value:
     return index + extent if constant is not None else choice(inside, index, index + extent)
 
 
-def _offset(index: Poly, of_type: Type) -> Poly:
+def _offset(index: Poly, of_type: Type, scope: Scope) -> Poly:
     """Distance that a subscript of a type goes from the start: an unsigned one that wrapped around goes back,
     as addresses wrap around too."""
-    is_wide = isinstance(of_type, Integer) and of_type.bits == 64 and not of_type.signed
-    return modulo(index, 1 << 64) if is_wide else index
+    if not isinstance(of_type, Integer) or of_type.bits != 64 or of_type.signed:
+        return index
+    least = modulo(index, 1 << 64)
+    if all(isinstance(atom, Symbol) for monomial, _ in least.terms for atom in monomial):
+        return least
+    # A remainder depends on the value that wrapped around.
+    back = Compare(">=", index - (1 << 63))
+    return index if scope.always(negate(back)) else choice(back, index - (1 << 64), index)
 
 
 def resolve_pointer(expression: Expr, scope: Scope, value_of: ValueOf) -> PointerValue | Opaque:
@@ -422,6 +428,11 @@ def _seen_as(
     if isinstance(pointer, Opaque) or same_layout(old, new):
         return pointer
     at_start = pointer.steps[-1] == At(ZERO)
+    inside = pointer.steps[max(pointer.followed, default=-1) + 1 :]
+    is_part = any(isinstance(each, Member) for each in inside)
+    if is_part and (isinstance(new, Struct) or not (at_start or isinstance(new, OtherType))):
+        # From a member, a pointer may lead back to the structure around it.
+        return _another_view(site)
     if isinstance(old, OtherType) or isinstance(new, OtherType):
         if at_start:
             return pointer

@@ -44,7 +44,7 @@ from polylsp.analysis.scop.walk_state import (
 )
 from polylsp.ir.effects import Effects, effects, loops_in, nodes, places_in, pointers_followed, walk
 from polylsp.ir.library import effect_of
-from polylsp.ir.liveness import addresses_held
+from polylsp.ir.liveness import addresses_held, pointer_flow
 from polylsp.ir.program import (
     AddressOf,
     Assign,
@@ -148,7 +148,8 @@ def _addresses(function: Function, calls: Calls) -> Addresses:
     others = {c.function for c in own.calls} - calls.summaries.keys()
     resetting = any(name in calls.refused or effect_of(name) is None for name in others)
     held = addresses_held(function, borrowing | unknown)
-    return Addresses(held, calls.keeping, lent, resetting, tuple(_copies(function)))
+    flow = pointer_flow(function, borrowing)
+    return Addresses(held, calls.keeping, lent, resetting, tuple(_copies(function)), flow)
 
 
 def _copies(function: Function) -> Iterator[PointerCopy]:

@@ -33,6 +33,7 @@ from polylsp.ir.program import (
     Variable,
     is_truth,
 )
+from polylsp.ir.spelling import spell_value
 
 
 def same_shape(left: Type, right: Type) -> bool:
@@ -48,9 +49,22 @@ def same_shape(left: Type, right: Type) -> bool:
             return left == right
 
 
+def _counts_alike(left: Type, right: Type) -> bool:
+    """True if pointers to two types of one shape step over as many elements: extents that are said in two
+    ways may differ."""
+    match left, right:
+        case (Pointer(one), Pointer(other)) | (Pointer(one), Array(other)):
+            return _counts_alike(one, other)
+        case Array(one, extent), Array(other, wanted):
+            known = extent is None or wanted is None or spell_value(extent) == spell_value(wanted)
+            return known and _counts_alike(one, other)
+        case _:
+            return True
+
+
 def convert(expr: Expr, to: Type) -> Expr:
     """The value as a value of another type, by a `Cast` unless nothing changes."""
-    if same_shape(expr.type, to):
+    if same_shape(expr.type, to) and _counts_alike(expr.type, to):
         return expr
     if isinstance(expr, Constant):
         folded = _converted_constant(expr, to)

@@ -555,3 +555,125 @@ def copies(w: Writer) -> None:
     w.code += w.pick(*forms)
     if w.chance(60):
         w.result(f"{t}[0] + {t}[{count} - 1]")
+
+
+def led(w: Writer) -> None:
+    """Pointers that are set to an array on some ways, or kept in memory, beside the array's own name."""
+    kind = w.pick("double", "int")
+    flags = w.read("int")
+    a, b = w.array(kind, where=w.pick("restrict", "restrict", "plain", "global")), w.array(kind)
+    w.violated.add("no-overlap")
+    s = w.local("s")
+    k = w.pick(" - 1", " + 1", " - 2", "")
+    if w.chance(35):
+        # An array of the function, of which a part is shown.
+        a, shown = w.local("own"), a
+        w.head.append(f"{kind} {a}[{ROOM}];")
+        w.head.append(f"for (int k = 0; k < {ROOM}; k++) {a}[k] = {shown}[k];")
+    else:
+        shown = ""
+    way = w.pick("chosen", "moved", "later", "member", "table", "made", "searched")
+    if way == "chosen":
+        w.code.append(f"{kind} *{s} = {b};")
+        w.code.append(f"for (int k = 0; k < 6; k++) {s} = {flags}[k] > 0 ? {a} : {s};")
+    elif way == "moved":
+        w.code.append(f"{kind} *{s} = {a};")
+        w.code.append(f"for (int k = 0; k < 5; k++) if ({flags}[k] > 1) {s}++;")
+    elif way == "searched":
+        w.code.append(f"{kind} *{s} = {a};")
+        w.code.append(f"while (*{s} < 3 && {s} < {a} + 6) {s}++;")
+    elif way in ("member", "made"):
+        tag = w.name("held")
+        w.top.append(f"struct {tag} {{ {kind} *p; int m; }};")
+        stored, s = s, f"{s}.p"
+        if way == "made":
+            make = w.name("make")
+            w.top.append(
+                f"static struct {tag} {make}({kind} *p) {{ struct {tag} t = {{ p, 1 }}; return t; }}"
+            )
+            w.code.append(f"struct {tag} {stored} = {make}({a});")
+        else:
+            w.code += [f"struct {tag} {stored};", f"{s} = {a};"]
+    elif way == "table":
+        stored, s = s, f"{s}[1]"
+        w.code.append(f"{kind} *{stored}[2] = {{ {b}, {a} }};")
+    body = w.pick(
+        [f"{s}[i] = {a}[i{k}] + 1;"],
+        [f"{a}[i] = {s}[i{k}] * 2 - {flags}[i];"],
+        [f"{b}[i] = {s}[i{k}];", f"{a}[i] = {flags}[i];"],
+    )
+    if way == "later":
+        w.code.append(f"{kind} *{s} = {b};")
+        inner = w.loop(w.mixed(body), OPEN, "2")
+        w.code += [
+            "for (int t = 0; t < 3; t++) {",
+            *(f"    {line}" for line in inner),
+            f"    {s} = {a};",
+            "}",
+        ]
+    else:
+        w.code += w.loop(w.mixed(body), OPEN, "2")
+    if shown:
+        w.code.append(f"for (int k = 0; k < {ROOM}; k++) {shown}[k] = {a}[k];")
+
+
+def recasts(w: Writer) -> None:
+    """Structures around a member, and rows of other lengths, that a cast leads to."""
+    kind = w.pick("double", "int")
+    k = w.pick(" - 1", " + 1", " - 2", "")
+    if w.chance(30):
+        long, short = w.pick((8, 4), (6, 3), (4, 8))
+        flat = w.array(kind, length=str(16 * ROOM))
+        m, r = w.local("m"), w.local("r")
+        w.code.append(f"{kind} (*{m})[{long}] = (void *){flat};")
+        w.code.append(f"{kind} (*{r})[{short}] = ({kind} (*)[{short}]){m};")
+        w.code += w.loop(w.mixed([f"{r}[i][0] = {m}[i{k}][{w.number(0, long - 1)}] + 1;"]), OPEN, "2")
+        return
+    base, tag, stored = w.name("base"), w.name("derived"), w.name("items")
+    w.top.append(f"struct {base} {{ {kind} v; }};")
+    w.top.append(f"struct {tag} {{ struct {base} b; {kind} w; struct {base} c; }};")
+    w.top.append(f"static struct {tag} {stored}[{ROOM}];")
+    fields = ("b.v", "w", "c.v")
+    _loop_in_main(
+        w,
+        "{ " + " ".join(f"{stored}[k].{each} = drawn_int(-3, 4);" for each in fields) + " }",
+        " + ".join(f"{n + 1} * {stored}[k].{each}" for n, each in enumerate(fields)),
+    )
+    s = stored
+    if w.chance(60):
+        s = w.local("s")
+        w.params.append((f"struct {tag} *{s}", stored))
+    p = w.local("p")
+    first = f"struct {tag} *{p} = (struct {tag} *)&{s}[i].b;"
+    scalar = f"struct {tag} *{p} = (void *)&{s}[i].b.v;"
+    around = f"struct {tag} *{p} = (struct {tag} *)((char *)&{s}[i].{{0}} - offsetof(struct {tag}, {{0}}));"
+    made = w.pick(first, scalar, around.format("w"), around.format("c"))
+    field = w.pick("w", "b.v", "c.v")
+    w.code += w.loop(w.mixed([made, f"{p}->{field} = {s}[i{k}].{w.pick(field, field, 'w')} + 1;"]), OPEN, "2")
+
+
+def rings(w: Writer) -> None:
+    """Subscripts modulo a constant, of whole numbers that wrap around."""
+    a = w.array(w.pick("double", "int"))
+    size = w.pick(20, 16, 12, 24, 7)
+    kind = w.pick("size_t", "unsigned", "unsigned long", "unsigned char", "int")
+    head = w.local("h")
+    start = w.pick("3", "0", "5", "40") if kind in ("int", "unsigned char") else w.pick("3", "0", "-5", "-1")
+    w.params.append((f"{kind} {head}", f"({kind}){start}"))
+    at = w.pick(
+        f"({head} - i)",
+        f"({head} - i)",
+        f"({head} + i)",
+        f"({kind})i",
+        f"({head} + 2 * i)",
+        f"({kind})(i - 4)",
+        f"({head} * 2 + i)",
+    )
+    if kind == "int":
+        at = f"({head} + i + 8)"
+    if "*" in at and start.startswith("-"):
+        w.violated.add("no-wrap")
+    value = w.pick("i", f"{a}[{at} % {size}] + 1", "2 * i - 1")
+    # Within one round, different subscripts meet where they wrap around alone.
+    high = str(size - w.pick(0, 0, 1, 4))
+    w.code += w.loop([f"{a}[{at} % {size}] = {value};"], OPEN, "0", high)

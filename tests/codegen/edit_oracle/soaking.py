@@ -60,6 +60,9 @@ CLASSES: dict[str, Callable[[Writer], None]] = {
     "layouts": control.layouts,
     "reports": control.reports,
     "copies": memory.copies,
+    "led": memory.led,
+    "recasts": memory.recasts,
+    "rings": memory.rings,
     "complex": value.complex_numbers,
     "mixed": _mixed,
 }
