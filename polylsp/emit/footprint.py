@@ -297,7 +297,9 @@ def _extent(
             return found
     if found.conditional and not may_be_empty:
         return _whole(subject, memory, names, region, declared)
-    if found.least and memory.variable.storage != "parameter":
+    is_array = memory.variable.storage != "parameter"
+    # No section of an array begins before it, which a program that ends early may be said to touch.
+    if is_array and (found.least or found.first.startswith("-")):
         return _whole(subject, memory, names, region, declared) or found
     if not _leaves(found, declared, where):
         return found

@@ -260,16 +260,23 @@ def _transforms(
         shown = told(source, placed, loop, possible) if possible.ordinal == loop.ordinal else None
         if shown is None:
             continue
-        title = shown.title
+        title, often = shown.title, ""
         if possible.action == "overlap-check":
-            little = _too_little(
-                settings, placed, parallel_roots(placed.answer.facts, loop.ordinal), "openmp"
-            )
+            roots = parallel_roots(placed.answer.facts, loop.ordinal)
+            often = _starts_often(settings, placed, roots, "openmp")
+            little = _too_little(settings, placed, roots, "openmp") or often
             title = f"{title} ({little})" if little else title
             shown = replace(shown, conditional=bool(little))
-        ask = _ask(placed, loop, possible.action)
-        conditional, reuses = shown.conditional, shown.reuses
-        yield Offer(ask, title, shown.kind, shown.preferred, "", shown.codes, conditional, reuses=reuses)
+        yield Offer(
+            _ask(placed, loop, possible.action),
+            title,
+            shown.kind,
+            shown.preferred,
+            codes=shown.codes,
+            conditional=shown.conditional,
+            often=bool(often),
+            reuses=shown.reuses,
+        )
 
 
 # --------------------------------------------------------------------------------------------------

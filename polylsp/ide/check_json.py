@@ -59,6 +59,7 @@ def loop_object(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Json
         "private": list(promise.private),
         "lastprivate": list(promise.lastprivate),
         "reductions": [{"operator": r.operator, "variable": r.variable} for r in promise.reductions],
+        "inductions": [{"variable": i.variable, "step": i.step} for i in promise.inductions],
         "witness": _witness(source, placed, verdict.witness) if isinstance(verdict, Sequential) else None,
         "rejection": None,
         "idiom": {"name": loop.idiom.name, "arrays": list(loop.idiom.arrays)} if loop.idiom else None,

@@ -113,8 +113,10 @@ def _best(listed: Sequence[Offer], codes: frozenset[str]) -> Offer | None:
     answering = [each for each in able if codes.intersection(each.codes)]
     best = min(answering, key=lambda each: ranked.index(each.ask.action), default=None)
     found = next((o for o in listed if o.ask.action == "restructure" and not o.disabled), None)
-    if best is None or found is None:
+    if found is None:
         return best
+    if best is None:
+        return found if found.reuses and not found.conditional else None
     is_better = not found.conditional and (found.reuses or best.conditional)
     return found if is_better or best.often else best
 

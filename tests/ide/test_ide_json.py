@@ -23,6 +23,7 @@ def test_a_sequential_loop_as_the_contract_has_it() -> None:
         "private": [],
         "lastprivate": [],
         "reductions": [],
+        "inductions": [],
         "witness": {
             "kind": "flow",
             "variable": "a",

@@ -84,6 +84,7 @@ void f(int n, double *x, double *y, double a[n][n], int *q, int *restrict h) {
         for (int j = 1; j < n; j++)
             a[i][j] = a[i - 1][j] + a[i][j - 1];
     for (int i = 0; i < n; i++) { t = 2 * x[i]; y[q[i]] = t; }
+    for (int i = 0, k = 0; i < n; i++, k += 2) h[k] = 0;
     for (int i = 0; i < n; i++) h[q[i]]++;
     for (int i = 0; i < n; i++) y[g(i)] = t;
 }
@@ -130,6 +131,9 @@ _MEANINGS: Mapping[str, Mapping[str, str]] = {
         "files.loops.reductions": "reductions, which may be reassociated",
         "files.loops.reductions.operator": "`+`, `*`, `min`, `max`, `&`, `\\|`, `^`, `&&` or `\\|\\|`",
         "files.loops.reductions.variable": "variable or array that is reduced to",
+        "files.loops.inductions": "those among `private` whose copy is computed from the number of the iteration",
+        "files.loops.inductions.variable": "the variable",
+        "files.loops.inductions.step": "what an iteration adds to it; empty where loops inside change it",
         "files.loops.witness": "of a sequential loop, two accesses that conflict; else null",
         "files.loops.witness.kind": "`flow`, `anti` or `output`",
         "files.loops.witness.variable": "variable that both access",
