@@ -128,7 +128,7 @@ def _ndarray(arguments: list[ast.expr]) -> Array:
     if isinstance(element, ast.Constant) and isinstance(element.value, int):
         if not 0 <= element.value <= MOST_DIMENSIONS:
             return Array(DTYPES.get(type_name(shape), DOUBLE), -1)
-        return Array(DTYPES.get(type_name(shape), DOUBLE), element.value)
+        return Array(DTYPES.get(type_name(shape), DOUBLE), element.value, type_name(shape) not in DTYPES)
     if isinstance(element, ast.Subscript):
         element = element.slice
     name = type_name(element)

@@ -27,6 +27,12 @@ from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.names import Callable as FunctionOf
 from polylsp.frontends.python.names import Imported
 from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all, own_nodes
+from polylsp.frontends.python.numpy_arguments import (
+    buffers,
+    gives_argument,
+    overlaps_itself,
+    stored_arguments,
+)
 
 _HARMLESS = frozenset(("shape", "size", "ndim", "dtype", "nbytes", "itemsize"))
 _FRESH = frozenset(
@@ -177,12 +183,13 @@ def _takes(call: ast.Call, given: ast.AST, kinds: Kinds, path: _PathOf) -> bool:
     """True if a function only reads its array argument while it runs."""
     function = call.func
     name = path(function)
+    if name and gives_argument(name, call):
+        # The array that a result is stored to is what the function gives.
+        return False
     if name in ("len", "abs", "min", "max", "sum", "float", "int", "print", "range", "zip", "enumerate"):
         return True
     if numpy_functions.is_pure(name) or numpy_functions.numpy_name(name) in _NUMPY:
-        # The array that a result is stored to is what the function gives.
-        named = any(one.arg == "out" for one in call.keywords)
-        return not named and not numpy_functions.has_output(numpy_functions.numpy_name(name), len(call.args))
+        return True
     if numpy_functions.computed(name) is not None:
         return True
     found = kinds.declarations.get(function.id) if isinstance(function, ast.Name) else None
@@ -216,12 +223,15 @@ _NUMPY = (
 
 def find_owned(context: Context, body: Body, shared: frozenset[str]) -> None:
     """Record in the context the owned arrays, and those that are not followed."""
+    overlapping = _overlapping(context, body)
     for binding in bindings(body):
         target, value, depth = binding.target, binding.value, binding.depth
         for name in _array_names(context, target):
             if name in context.viewed:
                 continue
-            if name in context.remade:
+            if name in overlapping:
+                context.unfollowed[name] = "may have several elements in one place: store into a copy"
+            elif name in context.remade:
                 context.owned[name] = id(body[0])
             elif isinstance(target, ast.Name) and value is not None and is_followed(context, value, target):
                 if name not in shared and name not in context.parameters and makes(context, value):
@@ -234,6 +244,53 @@ def find_owned(context: Context, body: Body, shared: frozenset[str]) -> None:
                 context.unfollowed[name] = f"may be a view of `{other}`, which is used by its own name too"
 
 
+def _overlapping(context: Context, body: Body) -> frozenset[str]:
+    """Names of arrays that may have several elements in one place and to which code may store, and names of
+    parts of these."""
+    made: set[str] = set()
+    roots = list(context.viewed.items())
+    for binding in bindings(body):
+        name, source = getattr(binding.target, "id", ""), binding.source
+        if source is not None and not makes(context, source):
+            calls = (n for n in nodes_in(source) if isinstance(n, ast.Call))
+            made |= {name} if any(overlaps_itself(context.path(one.func)) for one in calls) else set()
+            roots.append((name, _root(source)))
+    while more := {part for part, root in roots if root in made} - made:
+        made |= more
+    return frozenset(made) if made and _are_written(context, body, made) else frozenset()
+
+
+def _are_written(context: Context, body: Body, names: Collection[str]) -> bool:
+    """True if code may store to elements of an array by one of its names."""
+    for node, around in _names(body):
+        parents = [one for one in reversed(around) if not isinstance(one, ast.keyword)]
+        while parents and isinstance(parents[0], ast.Subscript) and isinstance(parents[0].ctx, ast.Load):
+            del parents[0]
+        if node.id in names and parents:
+            match parents[0]:
+                case ast.Subscript() | ast.AugAssign() | ast.Delete():
+                    return True
+                case ast.Attribute(attr=attribute) if attribute in _STORING:
+                    return True
+                case ast.Call(func=function) if not context.path(function):
+                    return True
+                case _:
+                    pass
+    updated = (n.target for n in nodes_in_all(body) if isinstance(n, ast.AugAssign))
+    return any(isinstance(one, ast.Name) and one.id in names for one in updated)
+
+
+def _root(node: ast.expr) -> str:
+    """The name of the array of which an expression may be, or be a part."""
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+_STORING = frozenset(("fill", "sort", "put", "partition", "itemset", "byteswap", "setfield"))
+"""Methods that store to elements of their array."""
+
+
 def _also_used(context: Context, body: Body, binding: Binding) -> str:
     """The name of an array of which a function of NumPy may give a view, where other statements name it."""
     name = _viewed(context, binding.source)
@@ -244,13 +301,12 @@ def _also_used(context: Context, body: Body, binding: Binding) -> str:
 def _viewed(context: Context, value: ast.expr | None) -> str:
     """The array of which an expression may give a view."""
     match value:
-        case ast.Call(args=arguments, keywords=keywords):
-            out = [one.value for one in keywords if one.arg == "out"]
+        case ast.Call(args=arguments):
             path = context.path(value.func)
-            method = value.func.attr if isinstance(value.func, ast.Attribute) else ""
-            name = numpy_functions.numpy_name(path) or method
             given = arguments[:1] if path else [value.func]
-            of = out or (given if path == "memoryview" or numpy_functions.gives_view(name, value) else [])
+            of = stored_arguments(path, value) or (
+                [*given, *buffers(path, value)] if path == "memoryview" or gives_argument(path, value) else []
+            )
             # The array of a list is a new one.
             of = [one for one in of if not isinstance(one, (ast.List, ast.Tuple, ast.ListComp))]
         case ast.Attribute(value=array, attr=name) if name in numpy_functions.VIEW_ATTRIBUTES:

@@ -22,7 +22,7 @@ from polylsp.frontends.python.array_sections import (
     subscript,
     transposed,
 )
-from polylsp.frontends.python.calls import without_rank
+from polylsp.frontends.python.calls import stores_to_argument, without_rank
 from polylsp.frontends.python.kinds import (
     BOOL,
     COMPLEX,
@@ -221,6 +221,8 @@ def _call(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
     path = context.path(node.func)
     name = numpy_functions.numpy_name(path)
     arguments = list(node.args)
+    if stores_to_argument(context, node, fx):
+        return None
     if isinstance(node.func, ast.Attribute) and not path and node.func.attr in ("copy", "astype"):
         return operand(context, node.func.value, fx)
     if transposed(context, node) is not None:
@@ -251,8 +253,7 @@ def _call(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
         from polylsp.frontends.python.array_products import reduced
 
         return reduced(context, node, fx)
-    stores = numpy_functions.has_output(name, len(arguments))
-    if name and numpy_functions.is_pure(path) and arguments and not node.keywords and not stores:
+    if name and numpy_functions.is_pure(path) and arguments and not node.keywords:
         return _joined(context, arguments, fx, lambda v: _applied(context, node, name, v))
     text = f"what `{context.text(node.func)}` makes of arrays is not analysed"
     refuse(context, fx, "unknown-call", node, text, "write a loop over its elements")

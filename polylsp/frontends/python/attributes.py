@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from polylsp.frontends.python import numpy_functions
+from polylsp.frontends.python.inference import Kinds
 from polylsp.frontends.python.kinds import REAL, UNKNOWN, WHOLE, Array, Instance, Kind, Number
-from polylsp.frontends.python.names import ClassOf, Declarations, prefixes
+from polylsp.frontends.python.names import Callable, ClassOf, Declarations, prefixes
 from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all, own_nodes
 from polylsp.frontends.python.usage import kinds_by_use, range_bounds
 
@@ -40,6 +41,7 @@ def attributes_by_use(
     uses = _uses(body)
     bound = Counter(n.id for n in uses.nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
     made = {name for name in _made(body) if bound[name] == 1 and name not in given}
+    objects = made_objects(body, given, declarations) if made else {}
     kept = {name for name, kind in given.items() if kind == UNKNOWN and not bound[name]} | made
     own = {name for name, kind in given.items() if isinstance(kind, Instance) and not bound[name]}
     roots = kept | own
@@ -52,6 +54,7 @@ def attributes_by_use(
         and path not in inner
         and uses.stored.isdisjoint(path.split("."))
         and not _is_declared(path, given, declarations)
+        and not _is_method(path, objects, declarations)
     }
     if not names:
         return {}
@@ -78,6 +81,28 @@ def _made(body: Sequence[ast.stmt]) -> Iterator[str]:
                 yield name
             case _:
                 pass
+
+
+def made_objects(
+    body: Sequence[ast.stmt], given: Mapping[str, Kind], declarations: Declarations
+) -> dict[str, Instance]:
+    """Names of objects of classes of the file that a function makes, and binds once."""
+    names = list(_made(body))
+    if not names or not any(isinstance(one, Callable | ClassOf) for one in declarations.values()):
+        return {}
+    nodes = nodes_in_all(body)
+    bound = Counter(n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
+    kinds = Kinds(declarations, dict(given), frozenset((*bound, *given)))
+    found: dict[str, Instance] = {}
+    for statement in body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value):
+                kind = kinds.of(value)
+                if isinstance(kind, Instance) and bound[name] == 1 and name not in given:
+                    kinds.own[name] = found[name] = kind
+            case _:
+                pass
+    return found
 
 
 def dotted(node: ast.expr) -> str:
@@ -169,15 +194,35 @@ def _looks(node: ast.AST | None) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _LOOKING
 
 
+def _is_method(path: str, objects: Mapping[str, Instance], declarations: Declarations) -> bool:
+    """True if the class of an object that a function makes, or that of an object in it, has a method or a
+    property of a name; and for an object itself."""
+    root, *names = path.split(".")
+    kind: Kind = objects.get(root, UNKNOWN)
+    for name in names:
+        found = declarations.get(kind.name) if isinstance(kind, Instance) else None
+        if not isinstance(found, ClassOf):
+            return False
+        if found.method(name) is not None:
+            return True
+        kind = dict(found.fields).get(name, UNKNOWN)
+    return isinstance(kind, Instance)
+
+
 def _is_declared(path: str, given: Mapping[str, Kind], declarations: Declarations) -> bool:
     """True if the class of the object tells the attribute, or has a method of that name."""
-    root, first = path.split(".")[:2]
+    root, *names = path.split(".")
     kind = given.get(root, UNKNOWN)
-    found = declarations.get(kind.name) if isinstance(kind, Instance) else None
-    if not isinstance(found, ClassOf):
-        return False
-    known = dict(found.fields).get(first, UNKNOWN)
-    return known != UNKNOWN or found.method(first) is not None
+    for first in names:
+        found = declarations.get(kind.name) if isinstance(kind, Instance) else None
+        if not isinstance(found, ClassOf):
+            break
+        if found.method(first) is not None:
+            return True
+        kind = dict(found.fields).get(first, UNKNOWN)
+    else:
+        return kind != UNKNOWN
+    return not isinstance(kind, Instance) and kind != UNKNOWN
 
 
 # --------------------------------------------------------------------------------------------------
@@ -209,12 +254,14 @@ def name_attributes(
 def inline_properties(
     body: list[ast.stmt], given: Mapping[str, Kind], declarations: Declarations
 ) -> list[ast.stmt]:
-    """The body with the expressions that properties of the objects among the parameters stand for."""
+    """The body with the expressions that properties stand for, of the objects among the parameters and of
+    those that a function makes."""
     if "len" in declarations or "len" in given:
         return body
+    objects = {**given, **made_objects(body, given, declarations)}
     getters = {
         f"{name}.{method.name.rpartition('.')[2]}": method.getter
-        for name, kind in given.items()
+        for name, kind in objects.items()
         if isinstance(kind, Instance) and isinstance(owner := declarations.get(kind.name), ClassOf)
         for method in owner.methods
         if method.getter

@@ -23,6 +23,7 @@ from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import Context, Effects, held, refuse
 from polylsp.frontends.python.names import Value, is_stored
 from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all, own_nodes
+from polylsp.frontends.python.numpy_arguments import gives_argument
 from polylsp.frontends.python.numpy_functions import shape_of
 from polylsp.frontends.python.places import base_of, stored
 from polylsp.frontends.python.syntax import blocks
@@ -211,10 +212,11 @@ def makes(context: Context, node: ast.expr) -> bool:
         return True
     if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)):
         return isinstance(context.kind(node), Array)
-    if not isinstance(node, ast.Call) or any(one.arg in ("out", "copy") for one in node.keywords):
+    if not isinstance(node, ast.Call):
         return False
-    name = numpy_functions.numpy_name(context.path(node.func))
-    if numpy_functions.has_output(name, len(node.args)):
+    path = context.path(node.func)
+    name = numpy_functions.numpy_name(path)
+    if gives_argument(path, node):
         return False
     if name in numpy_functions.MAKERS:
         return shape_of(node) is not None
@@ -222,7 +224,6 @@ def makes(context: Context, node: ast.expr) -> bool:
         return len(node.args) > 0
     if name == "array" and not isinstance(context.kind(node), Array):
         return False
-    path = context.path(node.func)
     if name in _MAKING or numpy_functions.is_pure(path) or numpy_functions.computed(path) is not None:
         return isinstance(context.kind(node), Array)
     methods = ("copy", "dot", *numpy_functions.REDUCTIONS, *numpy_functions.STATISTICS)

@@ -16,6 +16,7 @@ from polylsp.core.processes import contained
 from polylsp.core.query import query
 from polylsp.frontends.python.annotations import annotated, signature
 from polylsp.frontends.python.definitions import Class, Item
+from polylsp.frontends.python.function_effects import with_effect
 from polylsp.frontends.python.inference import Kinds, inferred
 from polylsp.frontends.python.kinds import (
     DOUBLE,
@@ -31,7 +32,6 @@ from polylsp.frontends.python.kinds import (
 )
 from polylsp.frontends.python.names import Callable, ClassOf, Declaration, Declarations, Parameter
 from polylsp.frontends.python.nodes import nodes_in, own_nodes
-from polylsp.frontends.python.purity import with_effect
 from polylsp.frontends.python.syntax import Known, body_of, read
 from polylsp.frontends.python.usage import kinds_by_use
 from polylsp.frontends.python.value_flow import Flat, advanced, with_state
@@ -219,8 +219,9 @@ def _callable(item: Item, known: Known) -> Callable:
     uses = tuple(dict.fromkeys(n.attr for n in own))
     binds = tuple(dict.fromkeys(n.attr for n in own if not isinstance(n.ctx, ast.Load)))
     found = Callable(name, parameters, result, _problem(node), uses, binds, getter=_getter(node))
-    if not found.problem:
-        found = with_effect(found, node, kinds | within.own, within.local, declarations)
+    found = replace(found, is_property=_is_property(node))
+    if not found.problem or found.is_property:
+        found = with_effect(found, node, replace(within, own=kinds | within.own))
     is_plain = item.owner and isinstance(node, ast.FunctionDef) and not node.decorator_list
     return with_state(found, node) if is_plain and node.args.args else found
 
@@ -286,6 +287,16 @@ def _problem(node: Definition) -> str:
     return ""
 
 
+def _is_property(node: Definition) -> bool:
+    """True for a method that an attribute stands for."""
+    decorators = node.decorator_list
+    names = {one.attr if isinstance(one, ast.Attribute) else getattr(one, "id", "") for one in decorators}
+    return not names.isdisjoint(_PROPERTIES)
+
+
+_PROPERTIES = ("property", "cached_property")
+
+
 def _getter(node: Definition) -> str:
     """The expression that a property stands for: of attributes, their lengths and elements, and numbers."""
     statements = node.body[ast.get_docstring(node) is not None :]
@@ -348,7 +359,7 @@ def with_methods(
             methods = {_last(m.name): m for m in inherited.values()}
             # A property runs code each time that it is read.
             fields = (one for one in declared.fields if one[0] not in methods.keys() | own[each.name].keys())
-            declared = replace(declared, fields=tuple(fields))
+            declared = replace(declared, fields=tuple(fields), derived=tuple(sorted(below)))
             methods |= {name: _checked(m, declared, below) for name, m in own[each.name].items()}
             told = {name for name, _ in declared.fields}
             closed = advanced({_last(m.name): m for m in _closed(methods, declared)}, told)
@@ -363,7 +374,24 @@ def _one(found: ClassOf) -> ClassOf:
 
 
 def _methods_own(each: Class, known: Known) -> dict[str, Callable]:
-    return {_last(item.name): callable_of(item, known) for item in each.methods}
+    found: dict[str, Callable] = {}
+    for item in each.methods:
+        name, one = _last(item.name), callable_of(item, known)
+        before = found.get(name)
+        # The setter of a property has its name, too.
+        is_setter = before is not None and before.is_property and not one.is_property
+        found[name] = replace(before, getter="") if before is not None and is_setter else one
+    for node in body_of(each.body):
+        match node:
+            case ast.Assign(
+                targets=[ast.Name(id=name)],
+                value=ast.Call(func=ast.Name(id=maker) | ast.Attribute(attr=maker)),
+            ) if maker in _PROPERTIES:
+                text = "it is a property"
+                found[name] = Callable(f"{each.name}.{name}", (), UNKNOWN, text, is_property=True)
+            case _:
+                pass
+    return found
 
 
 def _last(name: str) -> str:

@@ -37,6 +37,7 @@ from polylsp.frontends.python.lowering_scope import (
 )
 from polylsp.frontends.python.names import Callable, ClassOf, Parameter, name_of
 from polylsp.frontends.python.nodes import nodes_in_all
+from polylsp.frontends.python.numpy_arguments import stored_arguments
 from polylsp.frontends.python.places import array_type, base_of, not_a_number, place_of
 from polylsp.ir.library import generator_obstacle, python_call_obstacle
 from polylsp.ir.program import (
@@ -191,9 +192,23 @@ def address(context: Context, node: ast.expr, array: Stored) -> Expr:
 # --------------------------------------------------------------------------------------------------
 
 
+def stores_to_argument(context: Context, node: ast.Call, fx: Effects) -> bool:
+    """True for a call that changes elements of an argument, which is refused."""
+    path = context.path(node.func)
+    if not path and method_of(context, node) is not None:
+        return False
+    stored = next(iter(stored_arguments(path, node)), None)
+    if stored is not None:
+        text = f"`{name_of(node)}` stores to `{context.text(stored)}`"
+        refuse(context, fx, "unknown-call", node, text, "write a loop over its elements")
+    return stored is not None
+
+
 def call(context: Context, node: ast.Call, fx: Effects) -> Expr:
     """The value of a call that gives a number."""
     path = context.path(node.func)
+    if stores_to_argument(context, node, fx):
+        return Invariant(context.text(node), DOUBLE, context.site(node))
     if path:
         found = _known(context, node, path, fx)
         if found is not None:

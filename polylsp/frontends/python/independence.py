@@ -11,15 +11,30 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from polylsp.frontends.python.attributes import dotted
 from polylsp.frontends.python.bindings import dimensions
-from polylsp.frontends.python.kinds import MIXED, UNKNOWN, Array, Instance, Kind, Number, Other
+from polylsp.frontends.python.iteration_numbers import (
+    IterationNumber,
+    is_natural,
+    iteration_numbers,
+    path_of_name,
+)
+from polylsp.frontends.python.kinds import UNKNOWN, Array, Instance, Number, Other
 from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.names import Callable, ClassOf, Value
 from polylsp.frontends.python.nodes import nodes_in, nodes_in_all, own_nodes
+from polylsp.frontends.python.numpy_arguments import asks_for_objects, overlaps_itself
 from polylsp.frontends.python.numpy_functions import VIEW_ATTRIBUTES
-from polylsp.frontends.python.purity import GROWING, Scope, bound_values, effect_of_call, freshness, reads
+from polylsp.frontends.python.purity import (
+    GROWING,
+    Scope,
+    assumed_of_call,
+    bound_values,
+    effect_of_call,
+    effect_of_operations,
+    freshness,
+    reads,
+)
 from polylsp.frontends.python.reading_loops import bindings_in, is_assertion, only_names, own_reads, scope_of
 from polylsp.frontends.python.sharing_by_names import OF_WHOLE, Sharing, is_whole, parents
 from polylsp.frontends.python.usage import RANGES
@@ -66,15 +81,6 @@ class _Element:
         return (self.dimension, self.subscript) == (other.dimension, other.subscript)
 
 
-@dataclass(frozen=True, slots=True)
-class _Number:
-    """A whole number, from 0 on, that is another one in each iteration, under an assumption if it takes one;
-    the least one, or `None`."""
-
-    assumed: Assumption | None = None
-    start: ast.expr | None = None
-
-
 @dataclass(slots=True)
 class _Iteration:
     """An iteration of a loop. `numbers` are the names that are another whole number in each one; `own` are
@@ -87,7 +93,7 @@ class _Iteration:
     scope: Scope
     nodes: list[ast.AST]
     sharing: Sharing
-    numbers: dict[str, _Number]
+    numbers: dict[str, IterationNumber]
     own: frozenset[str]
     sums: frozenset[str] = frozenset()
     views: dict[str, ast.Subscript] = field(default_factory=dict[str, ast.Subscript])
@@ -97,10 +103,14 @@ class _Iteration:
     @classmethod
     def of(cls, context: Context, body: Sequence[ast.stmt], loop: ast.For) -> _Iteration | None:
         """The iteration of a loop, if all of its statements are of known effect."""
-        if loop.orelse or not all(_is_simple(context, one, loop) for one in own_nodes(loop.body)):
+        if (
+            loop.orelse
+            or id(loop) in context.caught
+            or not all(_is_simple(context, one, loop) for one in own_nodes(loop.body))
+        ):
             return None
         scope = scope_of(context)
-        numbers = dict(_numbers(context, loop.target, loop.iter))
+        numbers = dict(iteration_numbers(context, loop.target, loop.iter))
         nodes = nodes_in_all(loop.body)
         bound = [n.id for n in bindings_in(loop.body)]
         shadowed = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
@@ -120,6 +130,7 @@ class _Iteration:
             if not elements and not reductions:
                 return None
             self._check_properties()
+            self._check_operations()
             self._check_calls(elements)
             self._check_overlaps(elements)
         except _DependsError:
@@ -240,8 +251,10 @@ class _Iteration:
 
     def _note(self, found: dict[str, _Element], node: ast.Subscript, is_update: bool) -> None:
         base, parts = self._resolved(node)
-        path = _path(base)
+        path = path_of_name(base)
         if not path or path.rpartition(".")[2] in VIEW_ATTRIBUTES:
+            raise _DependsError
+        if any(map(self._overlaps_itself, self.sharing.origins(path.split(".")[0]))):
             raise _DependsError
         if path.split(".")[0] in self.own:
             if path not in self.own or not self._is_new(path, 1 if len(parts) == 1 and not is_update else 2):
@@ -297,14 +310,14 @@ class _Iteration:
             case (
                 ast.BinOp(left=ast.Name(id=name), op=ast.Add(), right=by)
                 | ast.BinOp(left=by, op=ast.Add(), right=ast.Name(id=name))
-            ) if name in self.numbers and _is_natural(by):
+            ) if name in self.numbers and is_natural(by):
                 return name
             case ast.BinOp(left=ast.Name(id=name), op=ast.Sub(), right=by) if name in self.numbers:
                 start = self.numbers[name].start
                 names = {n.id for n in nodes_in(by) if isinstance(n, ast.Name)}
                 if start is None or not names.isdisjoint(self.own):
                     return ""
-                if _is_natural(start) and _is_natural(by):
+                if is_natural(start) and is_natural(by):
                     return name if ast.literal_eval(by) <= ast.literal_eval(start) else ""
                 return name if ast.unparse(start) == ast.unparse(by) else ""
             case _:
@@ -321,15 +334,10 @@ class _Iteration:
             kind = self.context.kinds.of_name(path)
             if kind not in (None, UNKNOWN) and not (isinstance(kind, Array) and not kind.lists):
                 raise _DependsError
-            parts = [n.slice for n in self.nodes if isinstance(n, ast.Subscript) and _path(n.value) == path]
-            is_array = any(isinstance(one, ast.Tuple) for one in parts)
-            what = "a NumPy array" if is_array else "an array or a list"
-            what = "a NumPy array of numbers" if element.deep else what
-            sentence = f"`{spelled(path)}` is {what}"
-            self.assumed[Assumption("other", (spelled(path),), sentence)] = None
+            self._assume_elements(element)
         around = parents(self.nodes)
         for node in self.nodes:
-            if not isinstance(node, ast.Name | ast.Attribute) or _path(node) != path:
+            if not isinstance(node, ast.Name | ast.Attribute) or path_of_name(node) != path:
                 continue
             match around.get(id(node)):
                 case ast.Subscript(value=of) if of is node:
@@ -343,9 +351,25 @@ class _Iteration:
                 case _:
                     raise _DependsError
         if not _is_counted(self.scope, self.loop.iter) and any(
-            _path(n) == path for n in nodes_in(self.loop.iter) if isinstance(n, ast.Name | ast.Attribute)
+            path_of_name(n) == path
+            for n in nodes_in(self.loop.iter)
+            if isinstance(n, ast.Name | ast.Attribute)
         ):
             raise _DependsError
+
+    def _assume_elements(self, element: _Element) -> None:
+        """Let the verdict rest on that a store to an element leaves the others as they are."""
+        path = element.path
+        if element.deep and self._holds_objects(path):
+            sentence = f"each element of `{spelled(path)}` is an object of its own"
+            self.assumed[Assumption("distinct-rows", (spelled(path),), sentence)] = None
+            return
+        parts = [
+            n.slice for n in self.nodes if isinstance(n, ast.Subscript) and path_of_name(n.value) == path
+        ]
+        is_array = any(isinstance(one, ast.Tuple) for one in parts)
+        what = "a NumPy array" if is_array else "an array or a list"
+        self._assume(f"`{path}` is {'a NumPy array of numbers' if element.deep else what}")
 
     def _holds_numbers(self, path: str, deep: bool) -> bool:
         """True if a store to an element leaves the others as they are: in an array, and in a list where it
@@ -359,7 +383,27 @@ class _Iteration:
         if not values:
             return False
         is_list = isinstance(kind, Other) and "list" in kind.what
-        return all(v is not None and (self._is_array(v) or (is_list and not deep)) for v in values)
+        told = [v for v in values if v is not None]
+        are_numbers = all(self._is_array(v) and not (deep and self._is_assumed(v)) for v in told)
+        return len(told) == len(values) and (are_numbers or (is_list and not deep))
+
+    def _is_assumed(self, value: ast.expr) -> bool:
+        """True for an array of which nothing tells the type of the elements."""
+        kind = self.context.kind(value)
+        return isinstance(kind, Array) and kind.assumed
+
+    def _overlaps_itself(self, name: str) -> bool:
+        """True for a name of an array that may have several elements in one place."""
+        values = (v for v in bound_values(self.sharing.nodes, name) if v is not None)
+        calls = (n for v in values for n in nodes_in(v) if isinstance(n, ast.Call))
+        return any(overlaps_itself(self.scope.path(call.func)) for call in calls)
+
+    def _holds_objects(self, path: str) -> bool:
+        """True for an array whose elements are objects, by its annotation or where it is made."""
+        given = self.sharing.parameters.get(path)
+        values = (v for v in self._values_outside(path) if v is not None)
+        told = (given.annotation if given is not None else None, *values)
+        return any(one is not None and asks_for_objects(one) for one in told)
 
     # --- Calls ---
 
@@ -374,12 +418,20 @@ class _Iteration:
             ):
                 raise _DependsError
 
+    def _iterated(self) -> list[ast.AST]:
+        """The nodes that each iteration evaluates: those of the body, and of what the loop runs over."""
+        return [*self.nodes, *([] if _is_counted(self.scope, self.loop.iter) else nodes_in(self.loop.iter))]
+
+    def _check_operations(self) -> None:
+        """Raise an error where an operator on an object of the file may change something."""
+        if effect_of_operations(self.scope, [self.loop, *self._iterated()]) != "reads":
+            raise _DependsError
+
     def _check_calls(self, elements: Sequence[_Element]) -> None:
         """Raise an error where a call may change something, or may read elements of other iterations."""
         stored = {one.path for one in elements} | {f".{one.path.rpartition('.')[2]}" for one in elements}
         pure: dict[str, None] = {}
-        iterable = [] if _is_counted(self.scope, self.loop.iter) else nodes_in(self.loop.iter)
-        for call in [n for n in (*self.nodes, *iterable) if isinstance(n, ast.Call)]:
+        for call in [n for n in self._iterated() if isinstance(n, ast.Call)]:
             if is_assertion(call) or _grown(call):
                 continue
             effect = effect_of_call(self.scope, call)
@@ -389,10 +441,14 @@ class _Iteration:
                 raise _DependsError
             if effect == "unknown":
                 pure[spelled(self.context.text(call.func))] = None
+            elif reads(self.scope, call):
+                self._assume(assumed_of_call(self.scope, call))
             elif isinstance(declared, Callable):
                 if not (stored | self.own).isdisjoint(declared.outer):
                     raise _DependsError
                 self.followed.append((call, declared))
+                for sentence in declared.assumes:
+                    self._assume(sentence)
             self._check_arguments(call, elements, declared is None and not reads(self.scope, call))
         if len(pure) > MOST_PURE_CALLS:
             raise _DependsError
@@ -401,6 +457,11 @@ class _Iteration:
             verb = "computes its result from its" if len(pure) == 1 else "compute their results from their"
             sentence = f"{names} {verb} arguments alone"
             self.assumed[Assumption("pure-call", tuple(pure), sentence)] = None
+
+    def _assume(self, sentence: str) -> None:
+        """Let the verdict rest on a condition, if there is one, about the first name that it quotes."""
+        if sentence:
+            self.assumed[Assumption("other", (sentence.split("`")[1],), spelled(sentence))] = None
 
     def _check_arguments(self, call: ast.Call, elements: Sequence[_Element], is_unknown: bool) -> None:
         """Raise an error where a call is given the object that has an array whose elements are stored."""
@@ -411,7 +472,7 @@ class _Iteration:
         function = call.func
         of = function.value if isinstance(function, ast.Attribute) else None
         bare = isinstance(of, ast.Name) and of.id in owners
-        if is_unknown and bare and not isinstance(self.scope.kinds.get(getattr(of, "id", "")), Instance):
+        if is_unknown and bare and isinstance(of, ast.Name) and not self.scope.classes_of(of):
             raise _DependsError
 
     # --- Overlaps ---
@@ -445,8 +506,7 @@ class _Iteration:
 
     def _arrays_read(self) -> list[str]:
         """The paths from outside that an iteration reads, and that may lead to arrays."""
-        iterable = [] if _is_counted(self.scope, self.loop.iter) else nodes_in(self.loop.iter)
-        nodes = [*self.nodes, *iterable]
+        nodes = self._iterated()
         around = parents(nodes)
         in_calls = {id(n) for call in nodes if isinstance(call, ast.Call) for n in nodes_in(call)}
         found: dict[str, None] = {}
@@ -458,7 +518,7 @@ class _Iteration:
             of_method = isinstance(parent, ast.Attribute) and _is_function(parent, around.get(id(parent)))
             is_part = isinstance(parent, ast.Attribute) and not (of_method or parent.attr in VIEW_ATTRIBUTES)
             last = node.attr if isinstance(node, ast.Attribute) else ""
-            path = _path(node)
+            path = path_of_name(node)
             if not path or is_called or is_part or last in OF_WHOLE | VIEW_ATTRIBUTES:
                 continue
             is_own = path.split(".")[0] in self.own or path in self.sums
@@ -466,7 +526,8 @@ class _Iteration:
             is_part_of = isinstance(parent, ast.Subscript) and parent.value is node
             is_guess = (self._is_told_by_use(path) and id(node) in in_calls) or self._is_result(path)
             is_number = isinstance(kind, Number) and not is_guess and not is_part_of
-            if not is_own and not is_number and not isinstance(kind, Instance) and kind != Other("a string"):
+            is_object = isinstance(kind, Instance) and (of_method or _is_identity(parent))
+            if not is_own and not is_number and not is_object and kind != Other("a string"):
                 found[path] = None
         return list(found)
 
@@ -485,10 +546,9 @@ class _Iteration:
         """The variables and attributes, as paths, that a function of the file reads and that may be arrays;
         raises an error where the object of an attribute is not known."""
         function = call.func
-        of = _path(function.value) if isinstance(function, ast.Attribute) else ""
-        kind = self.scope.kinds.get(of)
-        owner = self.scope.declarations.get(kind.name) if isinstance(kind, Instance) else None
-        fields = dict(owner.fields) if isinstance(owner, ClassOf) else {}
+        of = path_of_name(function.value) if isinstance(function, ast.Attribute) else ""
+        owners = self.scope.classes_of(function.value) if isinstance(function, ast.Attribute) and of else []
+        fields = dict(owners[0].fields) if len(owners) == 1 else {}
         for name in declared.outer:
             attribute = name.removeprefix(".")
             known = self.scope.declarations.get(name)
@@ -535,79 +595,6 @@ def _is_simple(context: Context, node: ast.AST, loop: ast.For) -> bool:
             return True
 
 
-def _numbers(context: Context, target: ast.expr, iterable: ast.expr) -> Iterator[tuple[str, _Number]]:
-    """Names of a target that are another whole number, from 0 on, in each iteration."""
-    path = context.path(iterable.func) if isinstance(iterable, ast.Call) else ""
-    match target, iterable:
-        case ast.Name(id=name), ast.Call(args=arguments, keywords=[]) if path in RANGES:
-            if all(map(_may_be_whole, map(context.kind, arguments))):
-                yield from _of_range(name, arguments)
-        case ast.Name(), ast.Call(args=[ast.Call() as inner]) if path == "reversed":
-            if context.path(inner.func) in RANGES:
-                yield from _numbers(context, target, inner)
-        case (
-            ast.Tuple(elts=[ast.Name(id=name), inner]),
-            ast.Call(args=[given, *first], keywords=by_name),
-        ) if path == "enumerate":
-            yield from _counted_from(name, [*first, *(one.value for one in by_name)])
-            yield from _numbers(context, inner, given)
-        case ast.Tuple(elts=parts), ast.Call(args=each) if path == "zip" and len(parts) == len(each):
-            for part, one in zip(parts, each, strict=True):
-                yield from _numbers(context, part, one)
-        case ast.Name(id=name), ast.Name() | ast.Attribute() if _path(iterable):
-            text = spelled(_path(iterable))
-            sentence = f"`{text}` has no repeated value, and no negative one"
-            yield name, _Number(Assumption("distinct-values", (text,), sentence))
-        case _:
-            return
-
-
-def _counted_from(name: str, starts: Sequence[ast.expr]) -> Iterator[tuple[str, _Number]]:
-    """A number that counts up from a start, which may be left out."""
-    match starts:
-        case []:
-            yield name, _Number(start=ast.Constant(0))
-        case [first] if _is_natural(first):
-            yield name, _Number(start=first)
-        case [first] if _is_arithmetic(first):
-            text = spelled(ast.unparse(first))
-            yield name, _Number(Assumption("in-bounds", (text,), f"`{text}` is not negative"), first)
-        case _:
-            return
-
-
-def _may_be_whole(kind: Kind | None) -> bool:
-    """True for a whole number, and for what may be one: nothing tells, or several kinds of values."""
-    return kind in (None, UNKNOWN, MIXED) or is_whole(kind)
-
-
-def _of_range(name: str, arguments: list[ast.expr]) -> Iterator[tuple[str, _Number]]:
-    """Numbers of a range: whole ones, whatever else its bounds may be."""
-    match arguments:
-        case [_]:
-            yield name, _Number(start=ast.Constant(0))
-        case [first, _] | [first, _, ast.Constant(value=1)]:
-            yield from _counted_from(name, [first])
-        case [first, _, ast.Constant(value=int())] if _is_natural(first):
-            yield name, _Number(start=first)
-        case [_, ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1)), ast.UnaryOp(op=ast.USub())]:
-            yield name, _Number(start=ast.Constant(0))
-        case [_, ast.Constant() as last, ast.UnaryOp(op=ast.USub())] if _is_natural(last):
-            yield name, _Number(start=last)
-        case _:
-            return
-
-
-def _is_natural(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value >= 0
-
-
-def _is_arithmetic(node: ast.expr) -> bool:
-    """True for a number that is computed from variables."""
-    parts = (ast.Name, ast.Attribute, ast.BinOp, ast.Constant, ast.operator)
-    return not isinstance(node, ast.Constant) and all(isinstance(one, parts) for one in nodes_in(node))
-
-
 def _chain(node: ast.AST, around: dict[int, ast.AST]) -> Iterator[ast.expr]:
     """The subscripts that follow one another behind an array."""
     while isinstance(parent := around.get(id(node)), ast.Subscript) and parent.value is node:
@@ -652,11 +639,9 @@ def _is_function(node: ast.AST, parent: ast.AST | None) -> bool:
     return isinstance(parent, ast.Call) and parent.func is node
 
 
-def _path(node: ast.AST) -> str:
-    """The name of a variable, or the dotted one of an attribute."""
-    if isinstance(node, ast.Name):
-        return node.id
-    return dotted(node) if isinstance(node, ast.Attribute) else ""
+def _is_identity(node: ast.AST | None) -> bool:
+    """True for `v is None`, which reads nothing of an object."""
+    return isinstance(node, ast.Compare) and all(isinstance(one, ast.Is | ast.IsNot) for one in node.ops)
 
 
 def _is_bound_surely(loop: ast.For, name: str) -> bool:

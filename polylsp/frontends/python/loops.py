@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from polylsp.frontends.python.caught_exceptions import interrupted
 from polylsp.frontends.python.iterables import Counted, Given, counted_by
 from polylsp.frontends.python.kinds import INT, Array, Number
 from polylsp.frontends.python.library_loops import for_whole_arrays
@@ -77,9 +78,9 @@ def statement(context: Context, node: ast.stmt) -> list[Statement]:
     match node:
         case ast.For():
             found = for_loop(context, node)
-            return reading_loop(context, node, found) or found
+            return interrupted(context, node, reading_loop(context, node, found) or found)
         case ast.While():
-            return while_loop(context, node)
+            return interrupted(context, node, while_loop(context, node))
         case ast.If():
             return _if(context, node)
         case ast.Assign(targets=targets, value=given):

@@ -34,6 +34,7 @@ from polylsp.frontends.python.attributes import (
 )
 from polylsp.frontends.python.bindings import dimensions, find_remade, in_place, own_iterators
 from polylsp.frontends.python.callables import parameter_kinds
+from polylsp.frontends.python.caught_exceptions import caught_loops
 from polylsp.frontends.python.independence import independent_loops
 from polylsp.frontends.python.inference import Kinds, inferred
 from polylsp.frontends.python.kinds import Array, Instance, Kind, Number
@@ -206,6 +207,7 @@ def _lowered(name: str, parsed: Parsed, given: dict[str, Kind], kinds: Kinds, ag
     context.library_arrays = library_arrays(context, own_nodes(body))
     context.captured = captured(body) if found is not None else kinds.local
     context.is_module = found is None
+    context.caught = caught_loops(body)
     find_views(context, body)
     kept = keepers(body, kinds, context.path, context.viewed)
     find_released(context, body, kept)

@@ -144,7 +144,8 @@ class Context(UniqueNames):
     first parameter, its object, and `rebound` are attributes that get another array; `name` the function's;
     `mask` the condition, in words, under which elements are stored. `library_arrays` are names of arrays
     that are not NumPy's, each with its library; loops (identities) `for_libraries` have no model, since they
-    take single elements of such arrays.
+    take single elements of such arrays. An exception of loops (identities) that are `caught` may end these
+    while the function goes on.
     """
 
     parsed: Parsed
@@ -178,6 +179,7 @@ class Context(UniqueNames):
     implied: int = 0
     library_arrays: Mapping[str, str] = field(default_factory=dict[str, str])
     for_libraries: set[int] = field(default_factory=set[int])
+    caught: frozenset[int] = frozenset()
 
     def site(self, node: ast.AST) -> Site:
         """The tokens of a node of the tree."""
@@ -210,7 +212,12 @@ class Context(UniqueNames):
         """True if reading an attribute runs a method of its object's class."""
         kind = self.kinds.of(node.value)
         owner = self.kinds.declarations.get(kind.name) if isinstance(kind, Instance) else None
-        return isinstance(owner, ClassOf) and owner.method(node.attr) is not None
+        if not isinstance(owner, ClassOf):
+            return False
+        if owner.method("__getattribute__") is not None:
+            return True
+        is_open = owner.method("__getattr__") is not None and node.attr not in dict(owner.fields)
+        return is_open or owner.method(node.attr) is not None
 
     def next_implied(self) -> int:
         """The ordinal of one more loop that no `for` of the source writes."""

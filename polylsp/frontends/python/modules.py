@@ -29,11 +29,11 @@ from polylsp.frontends.python.escapes import (
     shared_by,
     sharing_groups,
 )
+from polylsp.frontends.python.function_effects import with_effects_of_callees
 from polylsp.frontends.python.inference import inferred
-from polylsp.frontends.python.kinds import UNKNOWN
+from polylsp.frontends.python.kinds import UNKNOWN, Instance
 from polylsp.frontends.python.names import Callable, ClassOf, Declaration, Imported, Value, prefixes
 from polylsp.frontends.python.nodes import own_nodes
-from polylsp.frontends.python.purity import with_effects_of_callees
 from polylsp.frontends.python.syntax import Known, body_of
 
 Names = dict[str, Declaration]
@@ -88,12 +88,34 @@ class Environment:
     def needed(self, item: Item) -> dict[str, Declaration]:
         """The declarations that a function names, in order of their names."""
         names = {**self.names, **self.inside.get(item.start, {})}
-        return {name: names[name] for name in sorted((item.words | {item.owner}) & names.keys())}
+        found = {name: names[name] for name in (item.words | {item.owner}) & names.keys()}
+        pending = list(found.values())
+        while pending:
+            # The classes of objects that functions return, and that variables and attributes hold.
+            for name in _classes_in(pending.pop()):
+                if name in names and name not in found:
+                    found[name] = names[name]
+                    pending.append(names[name])
+        return {name: found[name] for name in sorted(found)}
+
+
+def _classes_in(one: Declaration) -> Iterator[str]:
+    """The names of the classes of objects that a declaration leads to."""
+    match one:
+        case Callable(result=kind) | Value(kind=kind):
+            kinds = [kind]
+        case ClassOf(fields=fields, methods=methods):
+            kinds = [*(kind for _, kind in fields), *(method.result for method in methods)]
+        case Imported():
+            kinds = []
+    yield from (kind.name for kind in kinds if isinstance(kind, Instance))
 
 
 def environment(items: Outline) -> Environment:
     """The environment of a file, given its outline."""
-    names = dict(_module(items.module))
+    # Objects of the classes of a file are known as such in each of its parts.
+    stubs: dict[str, Declaration] = {each.name: ClassOf(each.name, ()) for each in items.classes}
+    names = stubs | dict(_module(items.module, tuple(stubs)))
     names |= _variable(names, items)
     imports = Known.of(names)
     methods = [item for each in items.classes for item in each.methods]
@@ -146,18 +168,19 @@ def _variable(names: Mapping[str, Declaration], items: Outline) -> dict[str, Dec
 
 
 @query(size=64)
-def _module(item: Item) -> tuple[tuple[str, Declaration], ...]:
+def _module(item: Item, classes: tuple[str, ...]) -> tuple[tuple[str, Declaration], ...]:
     """Declarations of the code outside of functions."""
-    return contained("reading the code outside of functions", lambda: _declared(item), lambda _: ())
+    return contained("reading the code outside of functions", lambda: _declared(item, classes), lambda _: ())
 
 
-def _declared(item: Item) -> tuple[tuple[str, Declaration], ...]:
+def _declared(item: Item, classes: Sequence[str]) -> tuple[tuple[str, Declaration], ...]:
     body = body_of(item)
     found: dict[str, Declaration] = {}
     nodes = own_nodes(body)
     for node in nodes:
         found.update(_imported(node))
-    kinds = inferred(body, {}, found, is_module=True)
+    known = found | {name: ClassOf(name, ()) for name in classes}
+    kinds = inferred(body, {}, known, is_module=True)
     stores = _stores(nodes)
     for node in nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):

@@ -40,8 +40,10 @@ class Callable:
     computed from their own, and surely calls the methods that it `runs`; it may bind those that it `resets`
     to values of another origin, and may call the methods `reached`, on the same object. `effect` is that of a
     call; one that `acts` or is unknown may read anything, one that reads the `outer` names and attributes
-    (`.name`) besides its arguments; `calls` are functions of the file, and methods of its object. `getter` is
-    the expression, of `self`, that a property stands for, if that is of attributes alone."""
+    (`.name`) besides its arguments, under the conditions `assumes`; `calls` are functions of the file, and
+    methods of its object or of objects of classes of the file (`C.f`; `C.+` for operators on them, `C.*` for
+    passing them for parameters of unknown types). `is_property`: reading it as an attribute calls it;
+    `getter` is the expression, of `self`, that a property stands for, if that is of attributes alone."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -56,8 +58,10 @@ class Callable:
     reached: tuple[str, ...] = ()
     effect: CallEffect = "unknown"
     outer: tuple[str, ...] = ()
+    assumes: tuple[str, ...] = ()
     calls: tuple[str, ...] = ()
     getter: str = ""
+    is_property: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +79,24 @@ class Value:
 @dataclass(frozen=True)
 class ClassOf:
     """A class of the file, the kinds of its objects' attributes, and its methods; knows its hash. `shared`:
-    groups of attributes that code of the file may bind to one array."""
+    groups of attributes that code of the file may bind to one array. `operations` is the effect of the
+    operators on its objects, and of what else runs methods without naming them; `methods_of_values` that of
+    its methods that have the names of ones of arrays and other values: both for the classes `derived` from
+    it too."""
 
     name: str
     fields: tuple[tuple[str, Kind], ...]
     methods: tuple[Callable, ...] = ()
     shared: tuple[frozenset[str], ...] = ()
+    operations: CallEffect = "reads"
+    methods_of_values: CallEffect = "reads"
+    derived: tuple[str, ...] = ()
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.name, self.fields, self.methods, self.shared))
+        return hash(
+            (self.name, self.fields, self.methods, self.shared, self.operations, self.methods_of_values)
+        )
 
     def __hash__(self) -> int:
         return self._hash

@@ -66,7 +66,7 @@ _VIEWS = (
     "reshape ravel view squeeze asarray asanyarray asfarray ascontiguousarray asfortranarray require "
     "atleast_1d atleast_2d atleast_3d broadcast_to expand_dims swapaxes moveaxis rollaxis diagonal "
     "array astype rot90 transpose split array_split hsplit vsplit dsplit broadcast_arrays real imag "
-    "sliding_window_view as_strided nan_to_num byteswap masked_array"
+    "sliding_window_view as_strided nan_to_num byteswap masked_array trim_zeros"
 )
 _OF_TWO = (
     "power pow float_power atan2 arctan2 hypot copysign fmod nextafter logaddexp heaviside maximum minimum "
@@ -101,7 +101,6 @@ LIKE_MAKERS = frozenset(("zeros_like", "ones_like", "empty_like", "full_like", "
 """NumPy's functions that make an array of the shape of another."""
 VIEWS = frozenset(_VIEWS.split())
 """NumPy's functions and methods that may give another view of their array."""
-_VIEWS_ON_DEMAND = frozenset(("array", "astype", "nan_to_num"))
 VIEW_ATTRIBUTES = frozenset(("T", "mT", "real", "imag", "flat", "base"))
 """Attributes of an array that give another view of it."""
 REDUCTIONS = frozenset(("sum", "prod", "min", "max", "amin", "amax", "mean", "all", "any"))
@@ -301,21 +300,9 @@ def is_pure(path: str) -> bool:
     return name in REAL or name in SAME or name in TRUTH or name in WHOLE or name in ROUNDING
 
 
-def gives_view(name: str, call: ast.Call) -> bool:
-    """True if a function of NumPy, or a method, may give a view of an array that it is called with."""
-    last = name.rpartition(".")[2]
-    if last in _VIEWS_ON_DEMAND:
-        return any(one.arg == "copy" for one in call.keywords)
-    return last in VIEWS and (last != "byteswap" or bool(call.args or call.keywords))
-
-
-def has_output(name: str, count: int) -> bool:
-    """True if one of `count` arguments of a NumPy function is its output array."""
-    if name in _TWO_ARRAYS:
-        return count > 2
-    if name in ("where", "clip"):
-        return count > 3
-    return is_pure(f"numpy.{name}") and count > 1
+def of_two_arrays(name: str) -> bool:
+    """True for a function that computes something of two numbers for each element."""
+    return name in _TWO_ARRAYS
 
 
 def kind_of_constant(path: str) -> Number | None:

@@ -1,29 +1,38 @@
-"""Effects of Python calls on values of any kind: calls that only read, and functions of the file that do.
+"""Effects of Python calls and operators on values of any kind.
 
-Objects are taken to answer reads (`sys.n`, `a[i, j]`, `x + y`) without effects, as those of the standard
-library and of NumPy do.
+Objects of unknown classes are taken to answer reads (`sys.n`, `a[i, j]`, `x + y`) without effects, as those
+of the standard library and of NumPy do; that their methods with names of ones of arrays do so is a condition.
 """
 
 from __future__ import annotations
 
 import ast
-import builtins
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from polylsp.frontends.python import numpy_functions
-from polylsp.frontends.python.kinds import DTYPES, Instance, Kind, Number
+from polylsp.frontends.python.inference import Kinds
+from polylsp.frontends.python.kinds import (
+    DTYPES,
+    MIXED,
+    UNKNOWN,
+    Array,
+    Instance,
+    Items,
+    Nothing,
+    Number,
+    Other,
+)
 from polylsp.frontends.python.names import (
     Callable,
     CallEffect,
     ClassOf,
-    Declaration,
     Declarations,
-    Imported,
     path_of,
 )
 from polylsp.frontends.python.nodes import children, own_nodes
+from polylsp.frontends.python.numpy_arguments import gives_argument, stored_arguments
 from polylsp.ir.program import Floating
 
 _FUNCTIONS = (
@@ -39,7 +48,7 @@ _OF_OBJECTS = (
     "var count endswith find format get index items join keys lower lstrip replace rstrip split splitlines "
     "startswith strip title upper values zfill"
 )
-_METHODS = frozenset(_OF_OBJECTS.split())
+METHODS_OF_VALUES = frozenset(_OF_OBJECTS.split())
 """Methods of arrays, strings, lists and dictionaries that change nothing."""
 _READING = (
     numpy_functions.REDUCTIONS
@@ -55,6 +64,8 @@ _READING_PATHS = ("scipy.special.", "scipy.fft.", "scipy.fftpack.", "scipy.spati
 """Modules whose functions compute new values alone."""
 _NEW_OF_PYTHON = frozenset("abs bool bytes complex float hash hex int len ord chr pow repr round str".split())  # noqa: SIM905
 _NEW_LISTS = frozenset(("dict", "list", "set", "sorted", "tuple", "range"))
+_GIVING_ELEMENTS = frozenset(("get", "item", "items", "take", "values"))
+"""Methods that give elements of their object, which may be anything."""
 _NEW_BY_METHOD = (
     numpy_functions.REDUCTIONS
     | numpy_functions.STATISTICS
@@ -72,6 +83,8 @@ _NEW_BY_METHOD = (
         "round",
     }
 )
+_EFFECTS: tuple[CallEffect, ...] = ("reads", "unknown", "acts")
+"""Effects of calls, the best first."""
 GROWING = frozenset(
     "add append clear discard extend fill insert pop popitem remove reverse sort update".split()  # noqa: SIM905
 )
@@ -93,18 +106,32 @@ _ACTING_NAMES = re.compile(
 """Beginnings of the names of functions that are called for what they change."""
 
 
-_OF_ARRAYS = _METHODS | {"shape", "size", "ndim", "dtype", "T", "real", "imag", "flat", "nbytes", "itemsize"}
+OF_ARRAYS = METHODS_OF_VALUES | {
+    "shape", "size", "ndim", "dtype", "T", "real", "imag", "flat", "nbytes", "itemsize",
+}  # fmt: skip
 """Attributes that tell nothing of others than the object itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The names that code sees: the declarations of the file, and those that the function binds itself, with
-    the kinds that are known of these."""
+    """The names that code sees: the declarations of the file, and those that the function binds itself in its
+    `body`, with the kinds that are known of these. `annotated` are parameters; `values` caches, for names,
+    answers of `is_value`."""
 
-    declarations: Declarations
-    local: frozenset[str]
-    kinds: Mapping[str, Kind]
+    kinds: Kinds
+    body: Sequence[ast.stmt] = ()
+    annotated: frozenset[str] = frozenset()
+    values: dict[str, bool] = field(default_factory=dict[str, bool], compare=False, repr=False)
+
+    @property
+    def declarations(self) -> Declarations:
+        """The declarations of the file."""
+        return self.kinds.declarations
+
+    @property
+    def local(self) -> frozenset[str]:
+        """The names that the function binds itself."""
+        return self.kinds.local
 
     def path(self, node: ast.expr) -> str:
         """The full dotted name of a module's function or number; empty for anything else."""
@@ -120,17 +147,96 @@ class Scope:
             case ast.Name(id=name) if name not in self.local:
                 found = self.declarations.get(name)
                 return found if isinstance(found, Callable | ClassOf) else None
-            case ast.Attribute(value=ast.Name(id=of), attr=name):
-                kind = self.kinds.get(of)
-                owner = self.declarations.get(kind.name) if isinstance(kind, Instance) else None
-                return owner.method(name) if isinstance(owner, ClassOf) else None
+            case ast.Attribute(value=of, attr=name):
+                found = [one for owner in self.owners(of) if (one := owner.method(name)) is not None]
+                methods = [one for one in found if not one.is_property]
+                return max(methods, key=lambda one: _EFFECTS.index(one.effect), default=None)
             case _:
                 return None
 
+    def owners(self, node: ast.expr) -> list[ClassOf]:
+        """The classes of the file of which an expression may be an object, or the class itself."""
+        named = self.declarations.get(node.id) if isinstance(node, ast.Name) else None
+        if isinstance(node, ast.Name) and isinstance(named, ClassOf) and node.id not in self.local:
+            return [named]
+        return self.classes_of(node)
+
+    def classes_of(self, node: ast.expr) -> list[ClassOf]:
+        """The classes of the file of which an expression may be an object, by its kind, or by the values of a
+        name that gets several."""
+        kind = self.kinds.of(node)
+        if isinstance(kind, Instance):
+            found = self.declarations.get(kind.name)
+            return [found] if isinstance(found, ClassOf) else []
+        match node:
+            case ast.IfExp(body=one, orelse=other):
+                return [*self.classes_of(one), *self.classes_of(other)]
+            case ast.Name(id=name) if kind == MIXED and name in self.local:
+                values = (one for one in bound_values(own_nodes(self.body), name) if one is not None)
+                kinds = {type_of.name for v in values if isinstance(type_of := self.kinds.of(v), Instance)}
+                declared = (self.declarations.get(each) for each in sorted(kinds))
+                return [one for one in declared if isinstance(one, ClassOf)]
+            case _:
+                return []
+
+    def is_value(self, node: ast.expr) -> bool:
+        """True for an array, a number, and a value of Python's own, of which methods that only read are known
+        by their names; not for what is taken for an array by its use alone."""
+        match node:
+            case ast.Constant() | ast.JoinedStr() | ast.List() | ast.Tuple() | ast.Dict() | ast.Set():
+                return True
+            case ast.ListComp() | ast.DictComp() | ast.SetComp() | ast.Compare():
+                return True
+            case ast.BinOp(left=left, right=right):
+                arrays = [one for one in (left, right) if not isinstance(one, ast.Constant)]
+                return any(map(self.is_value, arrays or (left,)))
+            case ast.UnaryOp(operand=part):
+                return self.is_value(part)
+            case ast.IfExp(body=one, orelse=other):
+                return self.is_value(one) and self.is_value(other)
+            case ast.Attribute(value=of, attr=name) if name in OF_ARRAYS:
+                return self.is_value(of)
+            case ast.Subscript(value=of) if isinstance(self.kinds.of(of), Array):
+                return self.is_value(of)
+            case ast.Call(func=function):
+                path = self.path(function)
+                if not path and isinstance(function, ast.Attribute):
+                    return function.attr in METHODS_OF_VALUES - _GIVING_ELEMENTS
+                is_library = path.startswith(_READING_PATHS) or numpy_functions.computed(path) is not None
+                is_value = path in _NEW_OF_PYTHON | _NEW_LISTS or bool(numpy_functions.numpy_name(path))
+                return is_library or is_value
+            case ast.Name(id=name):
+                if name not in self.values:
+                    self.values[name] = False  # where the name is bound to itself
+                    self.values[name] = self._is_name_of_value(node)
+                return self.values[name]
+            case _:
+                return self._is_kind_of_value(node)
+
+    def _is_name_of_value(self, node: ast.Name) -> bool:
+        """The same for a name, by its values."""
+        if node.id in self.annotated:
+            return isinstance(self.kinds.of(node), Array | Number) or self._is_kind_of_value(node)
+        is_bound = node.id in self.local
+        values = list(bound_values(own_nodes(self.body), node.id)) if is_bound else []
+        told = [one for one in values if one is not None]
+        if told and len(told) == len(values) and all(map(self.is_value, told)):
+            return True
+        is_known = self._is_kind_of_value(node)
+        return is_known and not (isinstance(self.kinds.of(node), Array) and told)
+
+    def _is_kind_of_value(self, node: ast.expr) -> bool:
+        kind = self.kinds.of(node)
+        # A parameter of which nothing else is known is taken for a real number.
+        is_number = isinstance(kind, Number) and not isinstance(kind.type, Floating)
+        if is_number or isinstance(kind, Items | Nothing) or (isinstance(kind, Array) and not kind.assumed):
+            return True
+        return isinstance(kind, Other) and kind not in (UNKNOWN, MIXED)
+
 
 def effect_of_call(scope: Scope, call: ast.Call) -> CallEffect:
-    """Effect of a call: it only `reads`, it `acts` on what others see, or it is `unknown`. Functions of the
-    file count by themselves, without those that they call."""
+    """Effect of a call: it only `reads`, under the condition `assumed_of_call`, it `acts` on what others see,
+    or it is `unknown`. Functions of the file count by themselves, without those that they call."""
     if reads(scope, call):
         return "reads"
     declared, path = scope.callee(call), scope.path(call.func)
@@ -138,16 +244,15 @@ def effect_of_call(scope: Scope, call: ast.Call) -> CallEffect:
         return declared.effect
     if isinstance(declared, ClassOf) or path in _ACTING_BUILTINS or path.startswith(_ACTING_PATHS):
         return "acts"
-    if any(one.arg in ("out", "overwrite_a", "overwrite_b", "file") for one in call.keywords):
-        return "acts"
-    if numpy_functions.has_output(numpy_functions.numpy_name(path), len(call.args)):
+    if any(one.arg in ("out", "file") for one in call.keywords) or stored_arguments(path, call):
         return "acts"
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     return "acts" if not name or _ACTING_NAMES.match(name.lower()) else "unknown"
 
 
 def reads(scope: Scope, call: ast.Call) -> bool:
-    """True for a call of a function of Python, of NumPy, or of a method of arrays, that changes nothing."""
+    """True for a call of a function of Python, of NumPy, or of a method of arrays and of Python's own values,
+    that changes nothing."""
     function, path = call.func, scope.path(call.func)
     if any(one.arg in ("out", "where", "key") for one in call.keywords):
         return False
@@ -155,21 +260,82 @@ def reads(scope: Scope, call: ast.Call) -> bool:
         declared = scope.declarations.get(function.id)
         if isinstance(declared, Callable | ClassOf) or function.id in scope.local:
             return False
-    name = numpy_functions.numpy_name(path)
-    if name and numpy_functions.has_output(name, len(call.args)):
+    elif not path and scope.callee(call) is not None:
         return False
+    if stored_arguments(path, call):
+        return False
+    name = numpy_functions.numpy_name(path)
     if path in _BUILTINS or (name and (name in _READING or name in DTYPES)):
         return True
     if path.startswith(_READING_PATHS):
-        return not any((one.arg or "").startswith("overwrite") for one in call.keywords)
+        return True
     if numpy_functions.is_pure(path) or numpy_functions.computed(path) is not None:
         return True
-    return not path and isinstance(function, ast.Attribute) and function.attr in _METHODS
+    return not path and isinstance(function, ast.Attribute) and function.attr in METHODS_OF_VALUES
+
+
+def assumed_of_call(scope: Scope, call: ast.Call) -> str:
+    """The condition under which a call that `reads` does: that the object of unknown class whose method it
+    names is an array or such a value. Empty where there is none."""
+    function = call.func
+    if not isinstance(function, ast.Attribute) or scope.path(function) or scope.is_value(function.value):
+        return ""
+    of = ast.unparse(function.value)
+    if isinstance(scope.kinds.of(function.value), Array):
+        return f"`{of}` is a NumPy array"
+    return f"`{of}.{function.attr}` changes nothing"
+
+
+def effect_of_operations(scope: Scope, nodes: Sequence[ast.AST]) -> CallEffect:
+    """Effect of the operators and functions in some nodes that run methods of objects of the file without
+    naming them (`v + 1`, `len(v)`, `if v`)."""
+    classes = [one for one in scope.declarations.values() if isinstance(one, ClassOf)]
+    if all((one.operations, one.methods_of_values) == ("reads", "reads") for one in classes):
+        return "reads"
+    found: set[CallEffect] = set()
+    for owner, what in operations(scope, nodes):
+        found |= {owner.operations, owner.methods_of_values if what == "*" else "reads"}
+    return joined_effects(found)
+
+
+def operations(scope: Scope, nodes: Sequence[ast.AST]) -> Iterator[tuple[ClassOf, str]]:
+    """The classes of objects that nodes use: with `+` for operators on these, with `*` where functions get
+    them for parameters of unknown types."""
+    for node in nodes:
+        for part in children(node):
+            if isinstance(part, ast.Name | ast.Attribute | ast.Call | ast.IfExp | ast.NamedExpr):
+                owners = scope.classes_of(part)
+                what = _use_of(scope, part, node) if owners else ""
+                yield from ((owner, what) for owner in owners if what)
+
+
+def _use_of(scope: Scope, node: ast.expr, parent: ast.AST) -> str:
+    """The same for one use of an object; empty where it runs none of its methods."""
+    match parent:
+        case ast.IfExp(test=test):
+            return "+" if test is node else ""
+        case ast.Attribute() | ast.Return() | ast.Expr() | ast.NamedExpr() | ast.AnnAssign():
+            return ""
+        case ast.keyword():
+            return "*"
+        case ast.Assign(targets=targets):
+            return "" if all(isinstance(one, ast.Name | ast.Attribute) for one in targets) else "+"
+        case ast.Compare(ops=operators):
+            return "" if all(isinstance(one, ast.Is | ast.IsNot) for one in operators) else "+"
+        case ast.Call(args=arguments) if isinstance(declared := scope.callee(parent), Callable):
+            position = next((k for k, one in enumerate(arguments) if one is node), len(arguments))
+            given = [one.kind for one in declared.parameters[position : position + 1]]
+            return "" if any(isinstance(one, Instance) for one in given) else "*"
+        case _:
+            return "+"
 
 
 def freshness(scope: Scope, node: ast.expr) -> int:
     """The depth to which a value is new: 2 for a number and an array, whose elements are its own, 1 for a
     list and the like, whose elements others may have, 0 for what others may have too."""
+    operands = (one for one in children(node) if isinstance(one, ast.expr))
+    if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare) and any(map(scope.classes_of, operands)):
+        return 0
     match node:
         case ast.Constant() | ast.JoinedStr() | ast.Compare() | ast.UnaryOp():
             return 2
@@ -190,7 +356,7 @@ def _freshness_of_result(scope: Scope, call: ast.Call) -> int:
     name = numpy_functions.numpy_name(path)
     if path in _NEW_LISTS:
         return 1
-    if any(one.arg == "copy" for one in call.keywords):
+    if any(one.arg == "copy" for one in call.keywords) or gives_argument(path, call):
         return 0
     if name == "array" or path in _NEW_OF_PYTHON:
         return 2
@@ -237,148 +403,7 @@ def _given(target: ast.expr, value: ast.expr | None, name: str) -> Iterator[ast.
             return
 
 
-# --------------------------------------------------------------------------------------------------
-# Functions of the file that only read: they store to nothing but values that they made, and call
-# such functions alone.
-# --------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Function:
-    """A function's own nodes, its scope, its parameters, those whose kinds are annotated, and the first."""
-
-    nodes: tuple[ast.AST, ...]
-    scope: Scope
-    given: frozenset[str]
-    told: frozenset[str]
-    own: str
-
-    def called(self, call: ast.Call) -> str:
-        """The function of the file that a call may name (`f`), or the method of the function's own object
-        (`self.f`); empty for others."""
-        match call.func:
-            case ast.Name(id=name) if name not in self.scope.local and not hasattr(builtins, name):
-                return "" if isinstance(self.scope.declarations.get(name), Imported) else name
-            case ast.Attribute(value=ast.Name(id=of), attr=name) if of == self.own:
-                return f"self.{name}"
-            case _:
-                return ""
-
-    def is_new(self, name: str, depth: int) -> bool:
-        """True if each value that the function binds a name to is new, to a depth."""
-        values = list(bound_values(self.nodes, name))
-        if name in self.given or not values:
-            return False
-        return all(one is not None and freshness(self.scope, one) >= depth for one in values)
-
-
-def with_effect(
-    function: Callable,
-    node: ast.FunctionDef | ast.AsyncFunctionDef,
-    kinds: Mapping[str, Kind],
-    local: frozenset[str],
-    declarations: Declarations,
-) -> Callable:
-    """The function with its own effect, the names that it reads of others, and those of the file that it
-    calls, whose effects count for it too (`with_effects_of_callees`)."""
-    nodes = tuple(own_nodes(node.body))
-    names = frozenset(one.arg for one in children(node.args) if isinstance(one, ast.arg))
-    arguments = (one for one in children(node.args) if isinstance(one, ast.arg))
-    told = frozenset(one.arg for one in arguments if one.annotation is not None)
-    own = node.args.args[0].arg if node.args.args else ""
-    within = _Function(nodes, Scope(declarations, local | names, kinds), names, told, own)
-    effect = _joined(_effect(within, one) for one in nodes)
-    if effect == "acts":
-        return replace(function, effect=effect)
-    calls = {within.called(one) for one in nodes if isinstance(one, ast.Call)} - {""}
-    outer = set(_outer(within, nodes)) - calls
-    return replace(function, effect=effect, outer=tuple(sorted(outer)), calls=tuple(sorted(calls)))
-
-
-def _joined(effects: Iterable[CallEffect]) -> CallEffect:
-    found = set(effects)
+def joined_effects(effects: Iterable[CallEffect]) -> CallEffect:
+    """Effect of code that has several."""
+    found = frozenset[str](effects)
     return "acts" if "acts" in found else "unknown" if "unknown" in found else "reads"
-
-
-def _outer(within: _Function, nodes: Sequence[ast.AST]) -> Iterator[str]:
-    """The variables of the file that a function names, and the attributes of objects."""
-    for node in nodes:
-        match node:
-            case ast.Name(id=name) if name not in within.scope.local:
-                is_module = isinstance(within.scope.declarations.get(name), Imported)
-                yield from () if is_module or hasattr(builtins, name) else (name,)
-            case ast.Attribute(attr=name) if not within.scope.path(node) and name not in _OF_ARRAYS:
-                yield f".{name}"
-            case _:
-                pass
-
-
-def _effect(within: _Function, node: ast.AST) -> CallEffect:
-    """Effect of one node, apart from those inside it."""
-    match node:
-        case ast.Global() | ast.Nonlocal() | ast.Yield() | ast.YieldFrom() | ast.Await() | ast.Delete():
-            return "acts"
-        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Lambda() | ast.With():
-            return "unknown"
-        case ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
-            return _effect_of_store(within, node)
-        case ast.AugAssign(target=ast.Name(id=name)):
-            kind = within.scope.kinds.get(name)
-            is_number = isinstance(kind, Number)
-            if isinstance(kind, Number) and isinstance(kind.type, Floating):
-                is_number = name in within.told
-            return "reads" if is_number or within.is_new(name, 1) else "acts"
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method))):
-            grows = method in GROWING and within.is_new(name, 1)
-            return "reads" if grows or method.startswith("assert") else "acts"
-        case ast.Expr(value=ast.Call()):
-            return "acts"
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)) if method in GROWING:
-            return "reads" if within.is_new(name, 1) else "acts"
-        case ast.Call():
-            return "reads" if within.called(node) else effect_of_call(within.scope, node)
-        case _:
-            return "reads"
-
-
-def _effect_of_store(within: _Function, node: ast.Subscript | ast.Attribute) -> CallEffect:
-    depth, root = 0, node
-    while isinstance(root, ast.Subscript):
-        depth, root = depth + 1, root.value
-    is_own = isinstance(root, ast.Name) and within.is_new(root.id, min(depth, 2))
-    return "reads" if is_own and depth else "acts"
-
-
-def with_effects_of_callees(names: Mapping[str, Declaration]) -> dict[str, Declaration]:
-    """The functions of a file and the methods of its classes, each with the effects and the outer names of
-    those that it calls. What calls a name that is none of them has an unknown effect."""
-    found: dict[tuple[str, str], Callable] = {}
-    for name, one in names.items():
-        if isinstance(one, Callable):
-            found["", name] = one
-        elif isinstance(one, ClassOf):
-            found |= {(name, each.name.rpartition(".")[2]): each for each in one.methods}
-    pending = True
-    while pending:
-        pending = False
-        for (owner, name), one in found.items():
-            keys = [(owner, of[5:]) if of.startswith("self.") else ("", of) for of in one.calls]
-            reached = [found[key] for key in keys if key in found]
-            missing: tuple[CallEffect, ...] = ("unknown",) if len(reached) < len(keys) else ()
-            effect = _joined((one.effect, *missing, *(each.effect for each in reached)))
-            outer = tuple(sorted({*one.outer, *(n for each in reached for n in each.outer)}))
-            if (effect, outer) != (one.effect, one.outer):
-                found[owner, name] = replace(one, effect=effect, outer=outer)
-                pending = True
-    return {name: _renewed(name, one, found) for name, one in names.items()}
-
-
-def _renewed(name: str, one: Declaration, found: Mapping[tuple[str, str], Callable]) -> Declaration:
-    match one:
-        case Callable():
-            return found["", name]
-        case ClassOf(methods=methods):
-            renewed = tuple(found[name, each.name.rpartition(".")[2]] for each in methods)
-            return one if renewed == methods else replace(one, methods=renewed)
-        case _:
-            return one

@@ -261,7 +261,13 @@ def _is_read(context: Context, node: ast.expr) -> bool:
 
 def scope_of(context: Context) -> Scope:
     """The names that the code being lowered sees."""
-    return Scope(context.kinds.declarations, context.kinds.local, context.kinds.own)
+    body = context.parsed.tree.body
+    only = body[0] if len(body) == 1 and not context.is_module else None
+    if not isinstance(only, ast.FunctionDef | ast.AsyncFunctionDef):
+        return Scope(context.kinds, body)
+    arguments = (one for one in children(only.args) if isinstance(one, ast.arg))
+    annotated = frozenset(one.arg for one in arguments if one.annotation is not None)
+    return Scope(context.kinds, only.body, annotated)
 
 
 def _is_own(context: Context, loop: ast.For, name: str) -> bool:

@@ -15,7 +15,7 @@ from functools import cached_property
 from polylsp.frontends.python import numpy_functions
 from polylsp.frontends.python.kinds import COMPLEX, DOUBLE, Kind, Number
 from polylsp.frontends.python.lowering_scope import Context
-from polylsp.frontends.python.names import Callable, Value
+from polylsp.frontends.python.names import Callable, ClassOf, Value
 from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all, own_nodes
 from polylsp.frontends.python.purity import GROWING, Scope, bound_values, freshness, reads
 from polylsp.frontends.python.reading_loops import bindings_in
@@ -197,6 +197,8 @@ def _sharing(scope: Scope, value: ast.expr) -> Iterator[ast.Name]:
 def _gives_arguments(scope: Scope, call: ast.Call) -> bool:
     """True for a call of known code that may give what it is given."""
     declared, function = scope.callee(call), call.func
+    if isinstance(declared, ClassOf):
+        return True
     if isinstance(declared, Callable):
         return bool(declared.keeps) or bool(declared.problem)
     path = scope.path(function)
@@ -219,7 +221,8 @@ def _is_shared(scope: Scope, node: ast.AST, around: dict[int, ast.AST]) -> bool:
             case ast.Call() if not reads(scope, parent):
                 return True
             case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.AugAssign() | ast.Return() | ast.If():
-                return False
+                operands = (one for one in children(parent) if isinstance(one, ast.expr))
+                return any(map(scope.classes_of, operands))
             case ast.stmt() | ast.Yield() | ast.Lambda() | ast.comprehension() | ast.NamedExpr():
                 return not isinstance(parent, ast.Expr | ast.Assert | ast.While)
             case _:

@@ -1,0 +1,225 @@
+"""Effects of the functions and methods of a file: those that only read store to nothing but values that they
+make, and call such functions alone.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from polylsp.frontends.python.inference import Kinds
+from polylsp.frontends.python.kinds import Number
+from polylsp.frontends.python.names import (
+    Callable,
+    CallEffect,
+    ClassOf,
+    Declaration,
+    Imported,
+)
+from polylsp.frontends.python.nodes import children, own_nodes
+from polylsp.frontends.python.purity import (
+    GROWING,
+    METHODS_OF_VALUES,
+    OF_ARRAYS,
+    Scope,
+    assumed_of_call,
+    bound_values,
+    effect_of_call,
+    freshness,
+    joined_effects,
+    operations,
+    reads,
+)
+from polylsp.ir.program import Floating
+
+
+@dataclass(frozen=True, slots=True)
+class _Function:
+    """A function's own nodes, its scope, its parameters, those whose kinds are annotated, and the first."""
+
+    nodes: tuple[ast.AST, ...]
+    scope: Scope
+    given: frozenset[str]
+    told: frozenset[str]
+    own: str
+
+    def called(self, call: ast.Call) -> str:
+        """The function of the file that a call may name (`f`), the method of the function's own object
+        (`self.f`), or of another object of a class of the file (`C.f`); empty for others."""
+        match call.func:
+            case ast.Name(id=name) if name not in self.scope.local and not hasattr(builtins, name):
+                return "" if isinstance(self.scope.declarations.get(name), Imported) else name
+            case ast.Attribute(value=ast.Name(id=of), attr=name) if of == self.own:
+                return f"self.{name}"
+            case ast.Attribute(value=of, attr=name):
+                owners = self.scope.owners(of)
+                return f"{owners[0].name}.{name}" if owners else ""
+            case _:
+                return ""
+
+    def is_new(self, name: str, depth: int) -> bool:
+        """True if each value that the function binds a name to is new, to a depth."""
+        values = list(bound_values(self.nodes, name))
+        if name in self.given or not values:
+            return False
+        return all(one is not None and freshness(self.scope, one) >= depth for one in values)
+
+
+def with_effect(function: Callable, node: ast.FunctionDef | ast.AsyncFunctionDef, kinds: Kinds) -> Callable:
+    """The function with its own effect, the names that it reads of others, and those of the file that it
+    calls, whose effects count for it too (`with_effects_of_callees`)."""
+    nodes = tuple(own_nodes(node.body))
+    names = frozenset(one.arg for one in children(node.args) if isinstance(one, ast.arg))
+    arguments = (one for one in children(node.args) if isinstance(one, ast.arg))
+    told = frozenset(one.arg for one in arguments if one.annotation is not None)
+    own = node.args.args[0].arg if node.args.args else ""
+    within = _Function(nodes, Scope(kinds, node.body, told), names, told, own)
+    effect = joined_effects(_effect(within, one) for one in nodes)
+    if effect == "acts":
+        return replace(function, effect=effect)
+    made = [one for one in nodes if isinstance(one, ast.Call)]
+    calls = {within.called(one) for one in made} - {""}
+    outer = set(_outer(within, nodes)) - calls
+    calls |= {f"{owner.name}.{what}" for owner, what in operations(within.scope, nodes)}
+    unnamed = (one for one in made if not within.called(one) and reads(within.scope, one))
+    assumed = {assumed_of_call(within.scope, one) for one in unnamed} - {""}
+    assumes = tuple(sorted(f"{one} in `{function.name.rpartition('.')[2]}`" for one in assumed))
+    return replace(
+        function, effect=effect, outer=tuple(sorted(outer)), assumes=assumes, calls=tuple(sorted(calls))
+    )
+
+
+def _outer(within: _Function, nodes: Sequence[ast.AST]) -> Iterator[str]:
+    """The variables of the file that a function names, and the attributes of objects."""
+    for node in nodes:
+        match node:
+            case ast.Name(id=name) if name not in within.scope.local:
+                is_module = isinstance(within.scope.declarations.get(name), Imported)
+                yield from () if is_module or hasattr(builtins, name) else (name,)
+            case ast.Attribute(attr=name) if not within.scope.path(node) and name not in OF_ARRAYS:
+                yield f".{name}"
+            case _:
+                pass
+
+
+def _effect(within: _Function, node: ast.AST) -> CallEffect:
+    """Effect of one node, apart from those inside it."""
+    match node:
+        case ast.Global() | ast.Nonlocal() | ast.Yield() | ast.YieldFrom() | ast.Await() | ast.Delete():
+            return "acts"
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Lambda() | ast.With():
+            return "unknown"
+        case ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
+            return _effect_of_store(within, node)
+        case ast.AugAssign(target=ast.Name(id=name)):
+            kind = within.scope.kinds.of_name(name)
+            is_number = isinstance(kind, Number)
+            if isinstance(kind, Number) and isinstance(kind.type, Floating):
+                is_number = name in within.told
+            return "reads" if is_number or within.is_new(name, 1) else "acts"
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method))):
+            grows = method in GROWING and within.is_new(name, 1)
+            return "reads" if grows or method.startswith("assert") else "acts"
+        case ast.Expr(value=ast.Call()):
+            return "acts"
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)) if method in GROWING:
+            return "reads" if within.is_new(name, 1) else "acts"
+        case ast.Call():
+            return "reads" if within.called(node) else effect_of_call(within.scope, node)
+        case _:
+            return "reads"
+
+
+def _effect_of_store(within: _Function, node: ast.Subscript | ast.Attribute) -> CallEffect:
+    depth, root = 0, node
+    while isinstance(root, ast.Subscript):
+        depth, root = depth + 1, root.value
+    is_own = isinstance(root, ast.Name) and within.is_new(root.id, min(depth, 2))
+    return "reads" if is_own and depth else "acts"
+
+
+def with_effects_of_callees(names: Mapping[str, Declaration]) -> dict[str, Declaration]:
+    """The functions of a file and the methods of its classes, each with the effects and the outer names of
+    those that it calls, and of the properties that it may read. What calls a name that is none of them has an
+    unknown effect."""
+    found: _Functions = {}
+    for name, one in names.items():
+        if isinstance(one, Callable):
+            found["", name] = one
+        elif isinstance(one, ClassOf):
+            found |= {(name, each.name.rpartition(".")[2]): each for each in one.methods}
+    properties: dict[str, list[_Key]] = {}
+    for key, one in found.items():
+        if one.is_property:
+            properties.setdefault(f".{key[1]}", []).append(key)
+    operations = {
+        f"{name}.{what}": list(_methods_without_names(one, found, every=what == "*"))
+        for name, one in names.items()
+        for what in ("+", "*")
+        if isinstance(one, ClassOf)
+    }
+    pending = True
+    while pending:
+        pending = False
+        for (owner, name), one in found.items():
+            keys = [key for of in one.calls for key in operations.get(of, [_key(owner, of)])]
+            keys += [key for of in one.outer for key in properties.get(of, ()) if key != (owner, name)]
+            reached = [found[key] for key in keys if key in found]
+            missing: tuple[CallEffect, ...] = ("unknown",) if len(reached) < len(keys) else ()
+            effect = joined_effects((one.effect, *missing, *(each.effect for each in reached)))
+            outer = tuple(sorted({*one.outer, *(n for each in reached for n in each.outer)}))
+            assumes = tuple(sorted({*one.assumes, *(s for each in reached for s in each.assumes)}))
+            if (effect, outer, assumes) != (one.effect, one.outer, one.assumes):
+                found[owner, name] = replace(one, effect=effect, outer=outer, assumes=assumes)
+                pending = True
+    effects: dict[str, CallEffect] = {
+        of: joined_effects(found[key].effect for key in keys) for of, keys in operations.items()
+    }
+    return {name: _renewed(name, one, found, effects) for name, one in names.items()}
+
+
+_Key = tuple[str, str]
+"""A class of the file and one of its methods; no class and a function."""
+_Functions = dict[_Key, Callable]
+
+
+def _key(owner: str, called: str) -> _Key:
+    of, _, name = called.rpartition(".")
+    return owner if of == "self" else of, name
+
+
+_NAMED_OTHERWISE = re.compile(
+    r"__(init|new|init_subclass|class_getitem|post_init|set_name|del|call|next|enter|exit|aenter|aexit|setitem"
+    r"|delitem|setattr|delattr|set|delete|i(add|sub|mul|matmul|truediv|floordiv|mod|pow|lshift|rshift|and|xor"
+    r"|or)|getstate|setstate|reduce|reduce_ex|copy|deepcopy)__"
+)
+"""Special methods that run where code calls them, makes an object or stores to one."""
+
+
+def _methods_without_names(of: ClassOf, found: _Functions, every: bool) -> Iterator[_Key]:
+    """The methods that operators and functions run on objects of a class; with `every`, also those that have
+    names of methods of arrays and other values."""
+    for owner, name in found:
+        if owner == of.name or owner in of.derived:
+            is_special = name.startswith("__") and name.endswith("__") and not _NAMED_OTHERWISE.match(name)
+            if is_special or (every and name in METHODS_OF_VALUES):
+                yield owner, name
+
+
+def _renewed(
+    name: str, one: Declaration, found: _Functions, effects: Mapping[str, CallEffect]
+) -> Declaration:
+    match one:
+        case Callable():
+            return found["", name]
+        case ClassOf(methods=methods):
+            renewed = tuple(found[name, each.name.rpartition(".")[2]] for each in methods)
+            operations, of_values = effects[f"{name}.+"], effects[f"{name}.*"]
+            if (renewed, operations, of_values) == (methods, one.operations, one.methods_of_values):
+                return one
+            return replace(one, methods=renewed, operations=operations, methods_of_values=of_values)
+        case _:
+            return one

@@ -1,0 +1,110 @@
+"""Names that are another whole number in each iteration of a loop: those that it counts, and those of values
+that an assumption says to be distinct.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from polylsp.frontends.python.attributes import dotted
+from polylsp.frontends.python.kinds import MIXED, UNKNOWN, Kind
+from polylsp.frontends.python.live_ranges import spelled
+from polylsp.frontends.python.lowering_scope import Context
+from polylsp.frontends.python.nodes import nodes_in
+from polylsp.frontends.python.sharing_by_names import is_whole
+from polylsp.frontends.python.usage import RANGES
+from polylsp.ir.verdict import Assumption
+
+
+@dataclass(frozen=True, slots=True)
+class IterationNumber:
+    """A whole number, from 0 on, that is another one in each iteration, under an assumption if it takes one;
+    the least one, or `None`."""
+
+    assumed: Assumption | None = None
+    start: ast.expr | None = None
+
+
+def iteration_numbers(
+    context: Context, target: ast.expr, iterable: ast.expr
+) -> Iterator[tuple[str, IterationNumber]]:
+    """Names of a target that are another whole number, from 0 on, in each iteration."""
+    path = context.path(iterable.func) if isinstance(iterable, ast.Call) else ""
+    match target, iterable:
+        case ast.Name(id=name), ast.Call(args=arguments, keywords=[]) if path in RANGES:
+            if all(map(_may_be_whole, map(context.kind, arguments))):
+                yield from _of_range(name, arguments)
+        case ast.Name(), ast.Call(args=[ast.Call() as inner]) if path == "reversed":
+            if context.path(inner.func) in RANGES:
+                yield from iteration_numbers(context, target, inner)
+        case (
+            ast.Tuple(elts=[ast.Name(id=name), inner]),
+            ast.Call(args=[given, *first], keywords=by_name),
+        ) if path == "enumerate":
+            yield from _counted_from(name, [*first, *(one.value for one in by_name)])
+            yield from iteration_numbers(context, inner, given)
+        case ast.Tuple(elts=parts), ast.Call(args=each) if path == "zip" and len(parts) == len(each):
+            for part, one in zip(parts, each, strict=True):
+                yield from iteration_numbers(context, part, one)
+        case ast.Name(id=name), ast.Name() | ast.Attribute() if path_of_name(iterable):
+            text = spelled(path_of_name(iterable))
+            sentence = f"`{text}` has no repeated value, and no negative one"
+            yield name, IterationNumber(Assumption("distinct-values", (text,), sentence))
+        case _:
+            return
+
+
+def _counted_from(name: str, starts: Sequence[ast.expr]) -> Iterator[tuple[str, IterationNumber]]:
+    """A number that counts up from a start, which may be left out."""
+    match starts:
+        case []:
+            yield name, IterationNumber(start=ast.Constant(0))
+        case [first] if is_natural(first):
+            yield name, IterationNumber(start=first)
+        case [first] if _is_arithmetic(first):
+            text = spelled(ast.unparse(first))
+            yield name, IterationNumber(Assumption("in-bounds", (text,), f"`{text}` is not negative"), first)
+        case _:
+            return
+
+
+def _may_be_whole(kind: Kind | None) -> bool:
+    """True for a whole number, and for what may be one: nothing tells, or several kinds of values."""
+    return kind in (None, UNKNOWN, MIXED) or is_whole(kind)
+
+
+def _of_range(name: str, arguments: list[ast.expr]) -> Iterator[tuple[str, IterationNumber]]:
+    """Numbers of a range: whole ones, whatever else its bounds may be."""
+    match arguments:
+        case [_]:
+            yield name, IterationNumber(start=ast.Constant(0))
+        case [first, _] | [first, _, ast.Constant(value=1)]:
+            yield from _counted_from(name, [first])
+        case [first, _, ast.Constant(value=int())] if is_natural(first):
+            yield name, IterationNumber(start=first)
+        case [_, ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1)), ast.UnaryOp(op=ast.USub())]:
+            yield name, IterationNumber(start=ast.Constant(0))
+        case [_, ast.Constant() as last, ast.UnaryOp(op=ast.USub())] if is_natural(last):
+            yield name, IterationNumber(start=last)
+        case _:
+            return
+
+
+def is_natural(node: ast.expr) -> bool:
+    """True for a constant that is a whole number and not negative."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value >= 0
+
+
+def _is_arithmetic(node: ast.expr) -> bool:
+    """True for a number that is computed from variables."""
+    parts = (ast.Name, ast.Attribute, ast.BinOp, ast.Constant, ast.operator)
+    return not isinstance(node, ast.Constant) and all(isinstance(one, parts) for one in nodes_in(node))
+
+
+def path_of_name(node: ast.AST) -> str:
+    """The name of a variable, or the dotted one of an attribute."""
+    if isinstance(node, ast.Name):
+        return node.id
+    return dotted(node) if isinstance(node, ast.Attribute) else ""
