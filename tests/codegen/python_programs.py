@@ -29,6 +29,7 @@ from polylsp.core.settings import Settings
 from polylsp.engine.queries import analyse, edit
 from polylsp.model.action import Ask, Declined, applied
 from polylsp.targets.numba import private_arrays
+from tests.codegen.python_counters import counting
 from tests.codegen.python_nests import ORDERS
 
 SETTINGS = Settings(parallel_threshold=0, max_operations=300_000)
@@ -158,6 +159,9 @@ class _Writer:
         header = self.pick("for k, x in enumerate(a[:n]):", "for k in range(n):\n        x = a[k]")
         return self.kernel(f"s = 0.0\n    {header}\n        {body}\n    h[n] = s")
 
+    def counters(self) -> str:
+        return self.kernel(counting(self.draw), "def opposite(k: int) -> int:\n    return -k\n\n\n")
+
     def kernel(self, body: str, top: str = "", uses: str = "", more: str = "") -> str:
         return (
             f"{HEAD}\n{top}def kernel(n: int, a: {_FLOATS}, w: {_FLOATS}, h: {_FLOATS}, idx: {_INTS}):\n{uses}    {body}\n\n\n"
@@ -173,6 +177,7 @@ GROUPS: dict[str, Callable[[_Writer], str]] = {
     "attributes": _Writer.attributes,
     "extremes": _Writer.extremes,
     "elements": _Writer.elements,
+    "counters": _Writer.counters,
 }
 """Subjects of the programs of each class."""
 

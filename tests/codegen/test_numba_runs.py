@@ -129,6 +129,49 @@ def one_after_the_other(a):
     return s
 
 
+def backwards(a):
+    b = np.zeros(a.shape[0])
+    first = 0
+    for i in range(first, a.shape[0]):
+        b[i] += a[-i] - (-i) // 7 + np.exp(-i)
+    c = np.zeros(a.shape[0])
+    for i in range(0, a.shape[0]):
+        c[i] = b[i] - i * 0.5 + (-i) % 3
+    return b[3] + b[999] + c[500]
+
+
+def differences(a):
+    b = np.zeros(90)
+    for i in range(b.shape[0]):
+        for j in range(i):
+            b[i] += a[j - i] * (j - i) + abs(j - i) + (i - i * j) / 2
+    return b.sum()
+
+
+def smallest_places(a):
+    b = np.zeros(90)
+    for i in range(b.shape[0]):
+        best = i
+        low, high = 0, i
+        for j in range(i + 1, 90):
+            if a[j] < a[best]:
+                best = j
+        while low < high:
+            low += 1
+            high -= 1
+        b[i] = best + low * 2 ** (i % 5) + 2.0 ** -i
+    return b.sum()
+
+
+def flags(a):
+    large = np.zeros(a.shape[0], dtype=bool)
+    counts = np.full(a.shape[0], 3, dtype=int)
+    for i in range(a.shape[0]):
+        large[i] = a[i] > 0.5
+        counts[i] -= i
+    return large.sum() + counts.sum() * 2
+
+
 def own_rows(a):
     b = np.zeros(50)
     for i in range(b.shape[0]):
@@ -177,7 +220,10 @@ def columns(a):
     return total
 
 
-FUNCTIONS = (less, product, extremes, count, around, one_after_the_other, own_rows, steps, vectors, columns)
+FUNCTIONS = (
+    less, product, extremes, count, around, one_after_the_other, backwards, differences,
+    smallest_places, flags, own_rows, steps, vectors, columns,
+)  # fmt: skip
 
 if __name__ == "__main__":
     numbers = np.random.default_rng(1).random(1000)

@@ -25,7 +25,8 @@ def test_no_edit_races_or_computes_something_else() -> None:
             made.update({text: (one, text) for text in texts})
             reasons += declined
     assert len(made) > 10, reasons
-    failures = compiled(list(made.values())[:8])
+    counting = [pair for pair in made.values() if pair[0].group == "counters"]
+    failures = compiled([*list(made.values())[:8], *counting[:12]])
     assert not failures, failures[0].report()
 
 

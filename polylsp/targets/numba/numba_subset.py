@@ -14,7 +14,8 @@ from polylsp.frontends.python.names import Callable, Imported, Value
 from polylsp.frontends.python.syntax import constant
 from polylsp.ir.program import Array, Floating, Integer, Pointer, Type, Variable
 from polylsp.model.action import Edited, Replacement
-from polylsp.targets.numba.python_loops import Source, source_of
+from polylsp.targets.numba.python_loops import Source, source_of, with_edits
+from polylsp.targets.numba.whole_numbers import why_not_whole
 
 _PLAIN = (
     ast.Assign, ast.AugAssign, ast.For, ast.While, ast.If, ast.Return, ast.Pass, ast.Continue, ast.Break,
@@ -43,14 +44,21 @@ _REDUCING = ("sum", "prod", "mean", "min", "max", "argmin", "argmax", "std", "va
 _NUMBERS = ("pi", "e", "inf", "nan", *_TYPES)
 _DTYPE_PLACES = {
     "zeros": 1, "ones": 1, "empty": 1, "ndarray": 1, "full": 2,
-    "zeros_like": 1, "ones_like": 1, "empty_like": 1, "full_like": 2, "linspace": 5,
+    "zeros_like": 1, "ones_like": 1, "empty_like": 1, "full_like": 2, "linspace": 5, "arange": 3,
 }  # fmt: skip
 """Positions of the element type among the arguments of functions that make arrays."""
+_COMPILED_TYPES = {"int": "int64", "float": "float64", "complex": "complex128", "bool": "bool_"}
+"""Types of Python, and those of NumPy for which these stand as types of elements."""
 _ATTRIBUTES = ("shape", "size", "ndim", "T", "copy")
 
 
 def why_not(source: Source, node: ast.AST) -> str:
-    """Reason why Numba does not compile a node, regardless of the nodes inside it; empty if it does."""
+    """Reason why Numba does not compile a node, or computes other whole numbers, regardless of the nodes
+    inside it; empty if there is none."""
+    return why_not_whole(source, node) or _why_not(source, node)
+
+
+def _why_not(source: Source, node: ast.AST) -> str:
     match node:
         case ast.BinOp(op=ast.MatMult()) | ast.AugAssign(op=ast.MatMult()):
             return f"`@` on line {source.line(node)} needs SciPy when Numba compiles it: write loops."
@@ -96,10 +104,19 @@ def _call(source: Source, node: ast.Call) -> str:
 
 def _element_type(source: Source, node: ast.Call) -> str:
     """Reason why Numba does not compile the element type that a call asks for."""
-    told = _told_type(source, node)
-    if isinstance(told, ast.Name) and source.path(told) in ("int", "complex"):
-        return f"Numba does not compile `{told.id}` as a type of elements on line {source.line(node)}."
+    told, path = _told_type(source, node), source.path(node.func)
+    if told is not None and (path == "numpy.linspace" or _type_compiled(source, node)):
+        text = ast.unparse(told)
+        return f"Numba does not compile `{text}` as a type of elements on line {source.line(node)}."
     return ""
+
+
+def _type_compiled(source: Source, node: ast.Call) -> str:
+    """NumPy's name of the element type that a call asks for by Python's; empty where Numba compiles that."""
+    told, name = _told_type(source, node), source.path(node.func).rpartition(".")[2]
+    path = source.path(told) if told is not None else ""
+    is_compiled = path == "float" and name in ("zeros", "ones", "empty", "full")
+    return "" if is_compiled else _COMPILED_TYPES.get(path, "")
 
 
 def _told_type(source: Source, node: ast.Call) -> ast.expr | None:
@@ -325,13 +342,10 @@ def _narrow(variable: Variable) -> str:
 # --------------------------------------------------------------------------------------------------
 
 
-_COMPILED_TYPES = {"int": "int64", "complex": "complex128"}
-
-
 def compiled_forms(source: Source) -> Edited:
     """Expressions in forms that Numba compiles: `np.sum(x * y)` for the product `x @ y` of vectors, which
     needs SciPy there; means along an axis; `a[:] = a - b` for an update by an array of fewer dimensions;
-    `np.ndarray(…)`, lists as shapes, `int` as a type of elements."""
+    `np.ndarray(…)`, lists as shapes, `int`, `float` and `bool` as types of elements."""
     found = {source.span(node): text for node in source.nodes for text in [_form(source, node)] if text}
     spans = [one for one in found if not any(one != each and each.cover(one) == each for each in found)]
     remarks = ("Products of vectors and means are written as sums: their rounding may differ.",)
@@ -393,19 +407,18 @@ def rank_of(source: Source, node: ast.expr) -> int:
 def _maker(source: Source, node: ast.Call, function: ast.expr, shape: ast.expr, numpy: str) -> str:
     """A call that makes an array, with a tuple as shape and NumPy's name of the type of its elements."""
     root, _, name = source.path(function).rpartition(".")
-    told = _told_type(source, node)
+    told, compiled = _told_type(source, node), _type_compiled(source, node)
     count = len(node.args) + len(node.keywords)
-    if (
-        root != "numpy"
-        or name not in ("zeros", "ones", "empty", "ndarray")
-        or count != 1 + (told is not None)
-    ):
+    if root != "numpy" or name not in _DTYPE_PLACES:
         return ""
+    if name not in ("zeros", "ones", "empty", "ndarray") or count != 1 + (told is not None):
+        replaced = [(source.span(told), f"{numpy}.{compiled}")] if told is not None and compiled else []
+        return with_edits(source.subject.text, source.span(node), replaced) if replaced else ""
     made = f"{numpy}.empty" if name == "ndarray" else ast.unparse(function)
     size = ast.unparse(ast.Tuple(shape.elts) if isinstance(shape, ast.List) else shape)
     kind = ast.unparse(told) if told is not None else ""
-    if isinstance(told, ast.Name) and source.path(told) in _COMPILED_TYPES:
-        kind = f"{numpy}.{_COMPILED_TYPES[told.id]}"
+    if compiled:
+        kind = f"{numpy}.{compiled}"
     if name != "ndarray" and not isinstance(shape, ast.List) and kind in ("", ast.unparse(told or shape)):
         return ""
     return f"{made}({size}{', dtype=' if kind else ''}{kind})"

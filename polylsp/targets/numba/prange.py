@@ -28,6 +28,7 @@ from polylsp.targets.numba.numba_subset import (
 )
 from polylsp.targets.numba.python_imports import above_comments, importing, spelled
 from polylsp.targets.numba.python_loops import Source, fresh, range_arguments, source_of, successor
+from polylsp.targets.numba.signed_index import needs_signed_start
 
 _FORMS = {"+": ("+", "-"), "*": ("*",), "min": ("min",), "max": ("max",)}
 """The operators of the one update that Numba takes for a reduction, which combines copies by another one."""
@@ -51,18 +52,37 @@ def why_not_over_prange(source: Source, root: LoopFacts) -> str:
     )
 
 
-def over_prange(source: Source, root: LoopFacts, prange: str) -> Iterator[Replacement]:
+def over_prange(source: Source, root: LoopFacts, spelled: Spelling) -> Iterator[Replacement]:
     """The header that says so."""
     node = source.loop(root)
     assert node is not None and isinstance(node.iter, ast.Call)
-    found = range_arguments(node.iter)
-    if found is not None and found[2] == -1:
-        # In which order the iterations come does not matter, but Numba knows one alone.
-        first, last = successor(found[1]), successor(found[0])
-        arguments = last if first == "0" else f"{first}, {last}"
-        yield Replacement(source.span(node.iter), f"{prange}({arguments})")
+    arguments = _arguments(node.iter)
+    if _is_signed(source, root):
+        first = arguments[0] if len(arguments) > 1 else "0"
+        arguments = [f"{spelled.number}({first})", arguments[-1]]
+    if arguments != [ast.unparse(each) for each in node.iter.args]:
+        yield Replacement(source.span(node.iter), f"{spelled.prange}({', '.join(arguments)})")
     elif not source.is_prange(root):
-        yield Replacement(source.span(node.iter.func), prange)
+        yield Replacement(source.span(node.iter.func), spelled.prange)
+
+
+def _arguments(call: ast.Call) -> list[str]:
+    """The arguments of `prange` for those of a range. In which order the iterations come does not matter, but
+    Numba counts up alone."""
+    found = range_arguments(call)
+    if found is None or found[2] == 1:
+        return [ast.unparse(each) for each in call.args[:2]]
+    first, last = successor(found[1]), successor(found[0])
+    return [last] if first == "0" else [first, last]
+
+
+def _is_signed(source: Source, root: LoopFacts) -> bool:
+    """True if the start of a loop is converted to a signed number."""
+    node = source.loop(root)
+    if node is None or not isinstance(node.iter, ast.Call):
+        return False
+    arguments = _arguments(node.iter)
+    return needs_signed_start(source, node, arguments[0] if len(arguments) > 1 else "0")
 
 
 def _header(source: Source, node: ast.For, name: str) -> str:
@@ -208,34 +228,53 @@ def _is(node: ast.expr | None, value: bool) -> bool:
 # --------------------------------------------------------------------------------------------------
 
 
-_WANTED = ("njit", "prange")
+_WANTED, _NUMBER = ("njit", "prange"), "int64"
+_OWNERS = {"numba": "Numba's", "numpy": "NumPy's"}
 
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """Spelling of `njit` and `prange` in a function, and the import necessary for it."""
+    """Spelling of `njit`, `prange` and NumPy's `int64` in a function, and the imports necessary for it."""
 
     njit: str
     prange: str
+    number: str
     replacements: tuple[Replacement, ...]
 
 
-def spelling(source: Source) -> Spelling | Declined:
-    """The spelling, with `njit` imported only if the function has no decorator yet."""
+def spelling(source: Source, signed: bool) -> Spelling | Declined:
+    """The spelling, with `njit` imported only if the function has no decorator yet, and `int64` only if a
+    start has to be `signed`."""
     wanted = _WANTED if not source.definition.decorator_list else _WANTED[1:]
-    found = {one: spelled(source, "numba", one) for one in wanted}
+    modules = {**dict.fromkeys(wanted, "numba"), **({_NUMBER: "numpy"} if signed else {})}
+    found = {one: spelled(source, module, one) for one, module in modules.items()}
     missing = [one for one, text in found.items() if not text]
     for name in missing:
         if name in source.declarations:
-            told = f"`{name}` is something else in this file"
-            return Declined(f"{told}: import Numba's under another name first.")
+            told, owner = f"`{name}` is something else in this file", _OWNERS[modules[name]]
+            return Declined(f"{told}: import {owner} under another name first.")
     texts = {one: text or one for one, text in found.items()}
     roots = (text.partition(".")[0] for text in texts.values())
     hidden = next((root for root in roots if root in source.local), "")
     if hidden:
         return Declined(f"`{hidden}` is a variable of this function: give it another name first.")
-    replacements = (importing(source, "numba", missing),) if missing else ()
-    return Spelling(texts.get("njit", ""), texts["prange"], replacements)
+    lacking = {module: [one for one in missing if modules[one] == module] for module in _OWNERS}
+    replacements = _imports(
+        source, [importing(source, one, names) for one, names in lacking.items() if names]
+    )
+    return Spelling(texts.get("njit", ""), texts["prange"], texts.get(_NUMBER, ""), replacements)
+
+
+def _imports(source: Source, made: list[Replacement]) -> tuple[Replacement, ...]:
+    """Imports from two modules; at one place of a file, names that are added to a line stand before the new
+    line."""
+    if len(made) < 2 or made[0].span != made[1].span:
+        return tuple(made)
+    longer = [each.text for each in made if each.text.startswith((",", " "))]
+    lines = [each.text for each in made if not each.text.startswith((",", " "))]
+    if len(lines) > 1:
+        lines = [f"{lines[0].rstrip()}{newline(source.subject.text)}{lines[1].lstrip()}"]
+    return (Replacement(made[0].span, "".join((*longer, *lines))),)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -267,7 +306,7 @@ def edit_loops(subject: Subject, roots: Sequence[LoopFacts]) -> Answer:
     chosen = [root for root, why in refused if not why]
     if not chosen:
         return Declined(next((why for _, why in refused), "No loop here is known to be parallel."))
-    spelled = spelling(source)
+    spelled = spelling(source, any(_is_signed(source, root) for root in chosen))
     if isinstance(spelled, Declined):
         return spelled
     compiled = decorated(source, spelled.njit)
@@ -322,7 +361,7 @@ def _others_in_parallel(source: Source, chosen: list[LoopFacts]) -> str:
         if loop in chosen or not source.is_prange(loop):
             continue
         why = why_not_over_prange(source, loop)
-        if why or not isinstance(loop.verdict, Parallel):
+        if why or not isinstance(loop.verdict, Parallel) or _is_signed(source, loop):
             line = source.subject.line_number(loop.header)
             told = f"The loop over `prange` on line {line} would run in parallel too"
             return f"{told}: write `range` there first."
@@ -335,7 +374,7 @@ def _edited(
     made = [
         *spelled.replacements,
         *compiled.replacements,
-        *(each for root in chosen for each in over_prange(source, root, spelled.prange)),
+        *(each for root in chosen for each in over_prange(source, root, spelled)),
     ]
     assumed = [a for r in chosen if isinstance(r.verdict, Parallel) for a in r.verdict.assumptions]
     name = source.subject.function.name
