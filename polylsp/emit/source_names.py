@@ -137,7 +137,9 @@ _LENGTH = re.compile(r"([A-Za-z_]\w*)\.shape\[\d+\]")
 def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
     """The spelling in C, just before `site`, of each parameter (isl name) that stands for the value which
     a variable surely holds there, and of numbers that are written as macros."""
-    settled = {v.source_name: v for v in subject.variables if is_settled(subject, v, site)}
+    # A generated variable goes by the text of its value.
+    named = [v for v in subject.variables if v.source_name.isidentifier()]
+    settled = {v.source_name: v for v in named if is_settled(subject, v, site)}
     computed = _computed(subject, settled)
     found: dict[str, str] = {}
     members = _members(subject, site)
@@ -146,8 +148,8 @@ def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
     held = next((scop.held[each.ordinal] for each in loops if each.ordinal in scop.held), {})
     if subject.language == PYTHON.name:
         held = {}
-    named = [v for v in subject.variables if v.source_name in held.values()]
-    visible = {v.source_name for v in named if _is_visible(subject, v, site)}
+    kept = (v for v in named if v.source_name in held.values())
+    visible = {v.source_name for v in kept if _is_visible(subject, v, site)}
     held = {symbol: name for symbol, name in held.items() if name in visible}
     for name, text in scop.parameters.items():
         if text in members:

@@ -65,12 +65,17 @@ class LoopFacts:
 
     @property
     def has_compound_header(self) -> bool:
-        """True if no directive can stand before it since its header starts or changes more than a counter."""
-        return self.misfit.startswith((STARTS_MORE, CHANGES_MORE))
+        """True if no directive can stand before it since its header starts or changes more than a counter,
+        tests it without a comparison, or starts it with a value that each thread would compute anew."""
+        return self.misfit.startswith((STARTS_MORE, CHANGES_MORE, TESTS_ONLY, STARTS_WITH))
 
 
 STARTS_MORE, CHANGES_MORE = "its header does not start with", "it does not change"
 """Beginnings of the misfits of headers that start, or change, more than a counter."""
+TESTS_ONLY, STARTS_WITH = "its condition tests", "its counter starts with a value that"
+FOR_THREADS = TESTS_ONLY, STARTS_WITH
+"""Beginnings of the misfits of headers that test a counter by itself, or start it with another value in each
+thread: directives alone are affected."""
 
 
 @dataclass(frozen=True, slots=True)

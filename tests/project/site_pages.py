@@ -131,7 +131,7 @@ _MEANINGS: Mapping[str, Mapping[str, str]] = {
         "files.loops.reductions": "reductions, which may be reassociated",
         "files.loops.reductions.operator": "`+`, `*`, `min`, `max`, `&`, `\\|`, `^`, `&&` or `\\|\\|`",
         "files.loops.reductions.variable": "variable or array that is reduced to",
-        "files.loops.inductions": "those among `private` whose copy is computed from the number of the iteration",
+        "files.loops.inductions": "those among `private` that are computed from the number of the iteration",
         "files.loops.inductions.variable": "the variable",
         "files.loops.inductions.step": "what an iteration adds to it; empty where loops inside change it",
         "files.loops.witness": "of a sequential loop, two accesses that conflict; else null",

@@ -71,12 +71,12 @@ def _with_what_stands_before(block: Block) -> Iterator[tuple[Loop, Sequence[Stat
 def _misfit(loop: Loop, before: Sequence[Statement]) -> str:
     if loop.kind != "for" or loop.prologue.statements:
         return "it is not a `for` loop with a counter"
-    if loop.unusual:
-        return loop.unusual
     if any(jump.kind == "break" for jump in own_jumps(loop.body)):
         return "`break` leaves it early"
     if any(returns_in(loop)):
         return "`return` leaves it early"
+    if loop.unusual:
+        return loop.unusual
     counter = counter_of(loop)
     if counter is None:
         return "its condition does not compare a counter with a bound"

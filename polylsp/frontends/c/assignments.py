@@ -20,6 +20,7 @@ from polylsp.frontends.c.types import (
     VOID,
     canonical,
     common,
+    in_library,
     is_allocator,
     is_arithmetic,
     is_forgetful,
@@ -108,10 +109,19 @@ def call(context: Context, node: Any, fx: Effects) -> Expr:
         from polylsp.frontends.c.expressions import offset
 
         return offset(context, node, fx)
+    if name == "__polylsp_attribute":
+        attribute = context.text(node.args).strip('"')
+        message = f"the attribute `{attribute}` of this declaration is not analysed"
+        refuse(fx, "unsupported-statement", context.site(node), message)
+        return Invariant(attribute, INT, context.site(node))
     arguments = _arguments(context, node, known, fx)
     site = context.site(node)
-    if name == "__builtin_constant_p":
+    if name in ("__builtin_constant_p", "__builtin_prefetch"):
         return Constant(0, INT, site)
+    promises = known is not None and (known.const or known.pure or _is_tabulated(name, known))
+    if known is not None and known.replaceable and not promises:
+        message = f"`{name}` is declared `{known.replaceable}`: it may do something else than its body says"
+        refuse(fx, "unknown-call", site, message)
     pure = known.const if known is not None else False
     reads = known.pure if known is not None else False
     if _is_library(known):
@@ -235,6 +245,10 @@ def _passed(argument: Expr, wanted: Type | None) -> Expr:
 def _is_library(known: Prototype | None) -> bool:
     """A function that is only declared, or not at all, is the library's of that name."""
     return known is None or not known.defined
+
+
+def _is_tabulated(name: str, known: Prototype) -> bool:
+    return in_library(name) and not known.defined
 
 
 def _result(name: str, known: Prototype | None) -> Type:

@@ -11,19 +11,28 @@ from polylsp.frontends.c.declarators import (
     FUNCTION,
     is_const,
     is_enumeration,
+    is_realigned,
     is_volatile,
     prototype,
     resolve,
 )
-from polylsp.frontends.c.gnu_extensions import VECTORS
+from polylsp.frontends.c.declared_attributes import (
+    ANOTHER_NAME,
+    LAYOUT,
+    OTHER_TYPES,
+    makes_another_type,
+    replacing,
+    unknown,
+)
 from polylsp.frontends.c.initializers import initialise, sized
 from polylsp.frontends.c.lowering_context import Context, Effects, Prototype, initialise_static, token_of
 from polylsp.frontends.c.top_level import Declaration
-from polylsp.frontends.c.types import INT, STANDARD, size
+from polylsp.frontends.c.types import DOUBLE, INT, STANDARD, promote, size
 from polylsp.frontends.c.values import convert, is_scalar
 from polylsp.ir.program import (
     NOWHERE,
     Array,
+    Assign,
     Constant,
     Declare,
     Expr,
@@ -32,44 +41,78 @@ from polylsp.ir.program import (
     OtherType,
     Place,
     Pointer,
+    Read,
     Site,
+    Statement,
     Struct,
     Type,
+    Unsupported,
     Variable,
 )
 
 
 def declare_file_level(context: Context, tree: Any, source: Declaration | None, own: frozenset[str]) -> None:
     """Enter a declaration of the file into the outermost scope; `own` are functions that the file defines."""
-    vector = source is not None and not source.attributes.isdisjoint(VECTORS)
+    attributes = source.attributes if source is not None else frozenset[str]()
+    context.attributes = attributes
+    if source is not None and "packed" in attributes and "enum" in source.tokens:
+        # Which of several types is packed is not known.
+        several = sum(source.tokens.count(word) for word in ("enum", "struct", "union")) > 1
+        context.attributes = attributes | {"packed-part"} if several else attributes
+    _declare(context, tree, source, own)
+    context.attributes = frozenset()
+
+
+def _declare(context: Context, tree: Any, source: Declaration | None, own: frozenset[str]) -> None:
+    attributes = source.attributes if source is not None else frozenset[str]()
+    vector = not attributes.isdisjoint(OTHER_TYPES)
     if source is not None and source.opaque:
         context.scopes[-1].typedefs[source.name] = (STANDARD.get(source.name, OtherType(source.name)), False)
     elif isinstance(tree, c_ast.Typedef):
-        define_type(context, tree)
-        if vector:
+        define_type(context, tree, Effects())
+        if not attributes.isdisjoint(LAYOUT):
+            context.realigned.add(tree.name)
+        if makes_another_type(attributes):
             context.scopes[-1].typedefs[tree.name] = (OtherType(tree.name), False)
     elif isinstance(tree, c_ast.FuncDef):
         _function(context, tree.decl, source, own)
     elif isinstance(tree, c_ast.Decl):
         if isinstance(tree.type, c_ast.FuncDecl):
             _function(context, tree, source, own)
-        elif tree.name is None and not vector:
+        elif tree.name is None and (not vector or isinstance(tree.type, c_ast.Enum)):
             resolve(context, tree.type, Effects())
         elif tree.name is not None:
             _global(context, tree)
-            if vector and isinstance(known := context.scopes[-1].names.get(tree.name), Variable):
-                other = replace(known, type=OtherType("vector"), bytes=None)
-                context.scopes[-1].names[tree.name] = other
+            _restrain(context, tree.name, attributes)
 
 
-def define_type(context: Context, tree: Any) -> None:
+def _restrain(context: Context, name: str, attributes: frozenset[str]) -> None:
+    """Note the attributes that leave open what a variable of the file is, or what it holds."""
+    variable = context.scopes[-1].names.get(name)
+    if not isinstance(variable, Variable):
+        return
+    if not attributes.isdisjoint(OTHER_TYPES):
+        context.scopes[-1].names[name] = replace(variable, type=OtherType("vector"), bytes=None)
+    elif not attributes.isdisjoint(ANOTHER_NAME):
+        context.refused[variable.name] = f"`{name}` may be another name of an object (`alias`, `asm`)"
+    elif others := unknown(attributes):
+        context.refused[variable.name] = (
+            f"the attribute `{min(others)}` of `{name}` is not analysed, and may change what it is"
+        )
+    elif replacing(attributes) and (variable.const or variable.leads_to):
+        context.refused[variable.name] = f"`{name}` is `weak`: the linker may choose another definition"
+
+
+def define_type(context: Context, tree: Any, fx: Effects) -> None:
     """Enter a `typedef`."""
-    type = resolve(context, tree.type, Effects())
+    type = resolve(context, tree.type, fx)
     if len(context.scopes) == 1:
         type = _spelled_elsewhere(type)
     context.scopes[-1].typedefs[tree.name] = (type, is_volatile(context, tree))
     if is_enumeration(context, tree):
         context.enumerations.add(tree.name)
+    if is_realigned(context, tree):
+        context.realigned.add(tree.name)
 
 
 def _spelled_elsewhere(type: Type) -> Type:
@@ -84,18 +127,24 @@ def _spelled_elsewhere(type: Type) -> Type:
             return type
 
 
-def declare_parameters(context: Context, definition: Any) -> tuple[Variable, ...]:
-    """The parameters of a function definition, old style or new."""
+def declare_parameters(
+    context: Context, definition: Any
+) -> tuple[tuple[Variable, ...], tuple[Statement, ...]]:
+    """The parameters of a function definition, old style or new, and what happens before its body: sizes with
+    effects, and conversions of arguments that a caller without a prototype has promoted (C11 6.9.1p10)."""
     declarator = definition.decl.type
     old_style = {d.name: d for d in definition.param_decls or () if isinstance(d, c_ast.Decl)}
     parameters: list[Variable] = []
+    fx = Effects()
     for node in declarator.args.params if getattr(declarator, "args", None) is not None else ():
         decl = old_style.get(node.name, node) if isinstance(node, c_ast.ID) else node
         if isinstance(decl, c_ast.ID):
             parameters.append(_enter(context, decl.name, INT, "parameter"))
         elif isinstance(decl, c_ast.Decl) and decl.name:
-            parameters.append(_parameter(context, decl))
-    return tuple(parameters)
+            is_promoted = isinstance(node, c_ast.ID)
+            parameters.append(_parameter(context, decl, fx, is_promoted))
+    refused = (Unsupported(each, each.site) for each in fx.rejections)
+    return tuple(parameters), (*refused, *fx.statements)
 
 
 def declare_local(context: Context, decl: Any, fx: Effects) -> None:
@@ -186,13 +235,28 @@ def _enter(
     return variable
 
 
-def _parameter(context: Context, decl: Any) -> Variable:
-    type = resolve(context, decl.type, Effects())
+def _parameter(context: Context, decl: Any, fx: Effects, is_promoted: bool) -> Variable:
+    type = resolve(context, decl.type, fx)
     if type == FUNCTION:
         type = Pointer(FUNCTION)
+    passed = DOUBLE if type == Floating(32) else promote(type)
+    if is_promoted and passed != type:
+        return _converted_parameter(context, decl, passed, type, fx)
     variable = _enter(context, decl.name, type, "parameter")
     _note(context, decl, variable)
     return variable
+
+
+def _converted_parameter(context: Context, decl: Any, passed: Type, type: Type, fx: Effects) -> Variable:
+    """A parameter of an old-style definition that is narrower than the argument: a variable that is set to
+    the converted argument."""
+    site = Site(token_of(decl), token_of(decl))
+    given = _enter(context, decl.name, passed, "parameter")
+    variable = _enter(context, decl.name, type, "local")
+    _note(context, decl, variable)
+    value = convert(Read(Place(given, (), passed, site)), type)
+    fx.statements += [Declare(variable, site), Assign(Place(variable, (), type, site), None, value, site)]
+    return given
 
 
 def _global(context: Context, decl: Any) -> None:
@@ -248,8 +312,11 @@ def _function(context: Context, decl: Any, source: Declaration | None, own: froz
         const, pure, defined = const or known.const, pure or known.pure, defined or known.defined
         ends = ends or known.ends
     found = prototype(context, decl.name, decl.type, const, pure)
+    replaceable = replacing(source.attributes) if source is not None else ""
+    if not replaceable and isinstance(known, Prototype):
+        replaceable = known.replaceable
     context.scopes[-1].names[decl.name] = Prototype(
-        found.name, found.result, found.parameters, const, pure, defined, ends
+        found.name, found.result, found.parameters, const, pure, defined, ends, replaceable
     )
 
 

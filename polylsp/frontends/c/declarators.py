@@ -8,8 +8,10 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polylsp.frontends.c.lowering_context import Context, Effects, Member, Prototype
-from polylsp.frontends.c.types import INT, UNSIGNED, basic, size
+from polylsp.frontends.c.declared_attributes import changes_layout, makes_another_type
+from polylsp.frontends.c.lowering_context import Context, Effects, Member, Prototype, refuse, token_of
+from polylsp.frontends.c.types import INT, LONG, UNSIGNED, basic, size, wrapped
+from polylsp.frontends.c.values import settle
 from polylsp.ir.program import (
     UNTAGGED,
     Array,
@@ -20,9 +22,11 @@ from polylsp.ir.program import (
     Integer,
     OtherType,
     Pointer,
+    Read,
     Site,
     Struct,
     Type,
+    Variable,
 )
 
 FUNCTION = OtherType("function")
@@ -41,12 +45,15 @@ def resolve(context: Context, node: Any, fx: Effects) -> Type:
         case c_ast.PtrDecl():
             return Pointer(resolve(context, node.type, fx), "restrict" in (node.quals or ()))
         case c_ast.ArrayDecl():
-            extent = _extent(context, node.dim)
+            extent = _evaluated_extent(context, node.dim, fx)
             element = resolve(context, node.type, fx)
             return Array(element, extent, "restrict" in (node.dim_quals or ()))
         case c_ast.FuncDecl():
             return FUNCTION
         case c_ast.IdentifierType():
+            if node.names == ["__polylsp_evaluated"]:
+                message = "this `typeof` may evaluate its operand, which has effects"
+                refuse(fx, "unsupported-type", Site(token_of(node), token_of(node)), message)
             return _named(context, node.names)
         case c_ast.Struct() | c_ast.Union():
             return _struct(context, node, fx)
@@ -135,6 +142,41 @@ def _extent(context: Context, dim: Any) -> Expr | None:
     return extent
 
 
+def _evaluated_extent(context: Context, dim: Any, fx: Effects) -> Expr | None:
+    """The size of an array, which is evaluated where it is declared: a temporary if that has effects."""
+    from polylsp.frontends.c.expressions import value
+    from polylsp.frontends.c.lvalues import assign_temporary, temporary
+
+    if dim is None or not _has_effects(context, dim):
+        return _extent(context, dim)
+    inner = Effects(fx.statements, None, fx.rejections)
+    extent = value(context, dim, inner)
+    settle(inner, extent)
+    held = temporary(context, fx, LONG, dim, "size")
+    assign_temporary(fx.statements, held, extent)
+    return Read(held)
+
+
+def _has_effects(context: Context, node: Any) -> bool:
+    """True if an expression changes something, or calls a declared function; others are macros of headers
+    that are not there."""
+    if isinstance(node, c_ast.Assignment) or getattr(node, "op", "") in ("++", "--", "p++", "p--"):
+        return True
+    name = node.name.name if isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID) else ""
+    if isinstance(node, c_ast.FuncCall) and (not name or context.lookup(name) is not None):
+        return True
+    return any(_has_effects(context, child) for _, child in node.children())
+
+
+def is_realigned(context: Context, node: Any) -> bool:
+    """True if a declarator is of a type whose alignment attributes change, or an array of it."""
+    while node is not None and not isinstance(node, c_ast.PtrDecl | c_ast.FuncDecl):
+        if isinstance(node, c_ast.IdentifierType):
+            return len(node.names) == 1 and node.names[0] in context.realigned
+        node = getattr(node, "type", None)
+    return False
+
+
 def _struct(context: Context, node: Any, fx: Effects) -> Type:
     union = isinstance(node, c_ast.Union)
     if node.decls is None:
@@ -180,14 +222,24 @@ def _members(context: Context, node: Any, fx: Effects) -> tuple[Member, ...]:
             location = index + 1
         elif not anonymous:
             locations.setdefault(location, []).append(Field(name, type, bit_field=True))
-        members.append(Member(name, type, is_volatile(context, decl), anonymous, bit_field))
-    return tuple(_with_neighbours(member, locations.values()) for member in members)
+        displaced = changes_layout(context.attributes) or is_realigned(context, decl.type)
+        members.append(
+            Member(name, type, is_volatile(context, decl), anonymous, bit_field, displaced=displaced)
+        )
+    known = [_with_neighbours(member, locations.values()) for member in members]
+    empty = [k for k, member in enumerate(known[:-1]) if _is_empty(member.type)]
+    return tuple(replace(member, covers=True) if k in empty else member for k, member in enumerate(known))
+
+
+def _is_empty(type: Type) -> bool:
+    """True for an array of no elements (GNU C)."""
+    return isinstance(type, Array) and isinstance(type.extent, Constant) and type.extent.value == 0
 
 
 def _in_union(context: Context, members: tuple[Member, ...]) -> tuple[Member, ...]:
     """Members of a union, those marked that do not fill it, or may not."""
     sizes = [None if m.bit_field else size(m.type, context.structs) for m in members]
-    most = max((each or 0 for each in sizes), default=0)
+    most = -1 if None in sizes else max((each or 0 for each in sizes), default=0)
     # The bytes behind a `long double` stay as they are.
     fills = (s == most and m.type != Floating(80) for s, m in zip(sizes, members, strict=True))
     return tuple(replace(m, partial=not each) for m, each in zip(members, fills, strict=True))
@@ -208,18 +260,41 @@ def _enumeration(context: Context, node: Any) -> Type:
     known = context.scopes[-1].tags.get(key)
     if known is not None:
         return known
-    next_value = 0
-    lowest = 0
+    next_value: int | None = 0
+    values: dict[str, int] = {}
     for enumerator in node.values.enumerators:
         if not isinstance(enumerator, c_ast.Enumerator):
             continue
         if enumerator.value is not None:
             given = _extent(context, enumerator.value)
-            next_value = int(given.value) if isinstance(given, Constant) else next_value
-        lowest = min(lowest, next_value)
-        context.scopes[-1].names[enumerator.name] = Constant(next_value, INT, Site(0, 0))
-        next_value += 1
-    # As gcc does: unsigned unless an enumerator is negative.
-    type = INT if lowest < 0 else UNSIGNED
+            next_value = int(given.value) if isinstance(given, Constant) else None
+        context.scopes[-1].names[enumerator.name] = _enumerator(context, enumerator.name, next_value)
+        if next_value is not None:
+            values[enumerator.name] = next_value
+            next_value += 1
+    type = _enumerated(context, node, min(values.values(), default=0), max(values.values(), default=0))
+    for name, one in values.items():
+        if isinstance(type, Integer) and wrapped(one, INT) != one:
+            context.scopes[-1].names[name] = Constant(one, type, Site(0, 0))
     context.scopes[-1].tags[key] = type
     return type
+
+
+def _enumerator(context: Context, name: str, number: int | None) -> Constant | Variable:
+    """An enumerator, as a constant variable where its number is unknown."""
+    if number is None:
+        return Variable(context.unique(name), name, INT, "global", const=True, bytes=4)
+    return Constant(number, INT if wrapped(number, INT) == number else LONG, Site(0, 0))
+
+
+def _enumerated(context: Context, node: Any, lowest: int, highest: int) -> Type:
+    """The type of an enumeration as gcc chooses it: unsigned unless an enumerator is negative, of 32 bits if
+    these suffice; the smallest one if it is `packed`."""
+    attributes = context.attributes
+    if makes_another_type(attributes):
+        return OtherType(f"enum {node.name or UNTAGGED}")
+    for bits in (8, 16, 32, 64) if "packed" in attributes else (32, 64):
+        type = Integer(bits, lowest < 0)
+        if wrapped(lowest, type) == lowest and wrapped(highest, type) == highest:
+            return type
+    return OtherType(f"enum {node.name or UNTAGGED}")

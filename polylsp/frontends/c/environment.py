@@ -17,8 +17,9 @@ from polylsp.core.query import query
 from polylsp.core.text import Span
 from polylsp.frontends.c import top_level
 from polylsp.frontends.c.compile_options import Options
+from polylsp.frontends.c.declared_attributes import OTHER_TYPES, attributes_in, replacing
 from polylsp.frontends.c.file_reading import Problem, Reading, stamp
-from polylsp.frontends.c.gnu_extensions import VECTORS, attributes_in, plain_c
+from polylsp.frontends.c.gnu_extensions import plain_c
 from polylsp.frontends.c.macro_expansion import Overflow, Uses, expand_uses
 from polylsp.frontends.c.macros import Macro, closure, ever_defined
 from polylsp.frontends.c.outline import Item
@@ -116,9 +117,7 @@ def definition(known: Environment, name: str) -> Declaration | None:
 def replaceable(known: Environment, name: str) -> bool:
     """True for a function whose definition may be replaced by that of another file."""
     places = known.known.places.get(name, ())
-    return any(
-        not known.known.declarations[k].attributes.isdisjoint(("weak", "ifunc", "alias")) for k in places
-    )
+    return any(replacing(known.known.declarations[k].attributes) for k in places)
 
 
 def _specifiers(declared: Declaration) -> int:
@@ -263,8 +262,8 @@ def too_much(overflow: Overflow) -> Unexpandable:
 
 
 def _cleaned(texts: list[str], starts: list[int], ends: list[int]) -> Expanded | Unexpandable:
-    if not VECTORS.isdisjoint(attributes_in(texts)):
-        at = next(k for k, text in enumerate(texts) if text.strip("_") in VECTORS)
+    if not OTHER_TYPES.isdisjoint(attributes_in(texts)):
+        at = next(k for k, text in enumerate(texts) if text.strip("_") in OTHER_TYPES)
         message = f"`{texts[at]}` makes a type that is not analysed; give it a name outside of functions."
         return Unexpandable("unsupported-type", Span(starts[at], ends[at]), message)
     plain = plain_c(texts, starts, ends)

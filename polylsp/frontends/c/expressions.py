@@ -12,15 +12,13 @@ from typing import Any
 from pycparser import c_ast
 
 from polylsp.frontends.c import assignments
-from polylsp.frontends.c.declarators import FUNCTION, is_volatile, resolve
+from polylsp.frontends.c.declarators import FUNCTION, is_realigned, is_volatile, resolve
 from polylsp.frontends.c.lowering_context import Context, Effects, Prototype, refuse
 from polylsp.frontends.c.lvalues import assign_temporary, place, temporary
 from polylsp.frontends.c.tokens import IMAGINARY
 from polylsp.frontends.c.types import (
     BOOL,
-    CHAR,
     INT,
-    LONG,
     SIZE,
     VOID,
     alignment,
@@ -31,7 +29,8 @@ from polylsp.frontends.c.types import (
     offset_of,
     size,
     spelling,
-    string,
+    string_bytes,
+    string_element,
 )
 from polylsp.frontends.c.values import (
     binary,
@@ -47,6 +46,7 @@ from polylsp.ir.program import (
     AddressOf,
     Array,
     Block,
+    Call,
     Complex,
     Constant,
     Expr,
@@ -60,6 +60,7 @@ from polylsp.ir.program import (
     Type,
     Variable,
     is_truth,
+    subexpressions,
 )
 
 
@@ -84,21 +85,60 @@ def _is_pure(expr: Expr) -> bool:
     return bool(getattr(expr, "pure", True))
 
 
-def size_of(context: Context, node: Any) -> Expr:
-    """`sizeof` or `_Alignof` of a type or of an expression, which is not evaluated."""
+def size_of(context: Context, node: Any, fx: Effects) -> Expr:
+    """`sizeof` or `_Alignof` of a type or of an expression, which is evaluated for its effects if its type is
+    an array of variable length (C11 6.5.3.4)."""
     site = context.site(node)
     operand = node.expr
+    inner = Effects()
     if isinstance(operand, c_ast.Typename):
-        type = resolve(context, operand, Effects())
+        type = resolve(context, operand, inner)
     else:
-        type = _as_object(context, operand, type_of(context, operand))
+        type = _as_object(context, operand, type_of(context, operand, inner))
     if node.op == "_Alignof":
-        return Constant(alignment(type, context.structs), SIZE, site)
+        is_plain = isinstance(operand, c_ast.Typename) and not is_realigned(context, operand)
+        least = alignment(type, context.structs) if is_plain else None
+        return Constant(least, SIZE, site) if least is not None else Invariant(context.text(node), SIZE, site)
     if isinstance(operand, c_ast.Constant) and operand.type == "string":
-        text = string(operand.value)
-        return Constant(len(text) + 1 if text is not None else 8, SIZE, site)
+        bytes = string_bytes(operand.value)
+        return Constant(bytes, SIZE, site) if bytes is not None else Invariant(context.text(node), SIZE, site)
+    if inner.statements and (_is_variable_length(type) or isinstance(operand, c_ast.Typename)):
+        return unsupported(context, node, fx, "this size is computed with effects, which is not analysed")
     bytes = size(type, context.structs)
+    if bytes is None and _is_variable_length(type):
+        return _computed_size(context, node, type, fx)
     return Constant(bytes, SIZE, site) if bytes is not None else Invariant(context.text(node), SIZE, site)
+
+
+def _is_variable_length(type: Type) -> bool:
+    while isinstance(type, Array):
+        if type.extent is not None and not isinstance(type.extent, Constant):
+            return True
+        type = type.element
+    return False
+
+
+def _computed_size(context: Context, node: Any, type: Type, fx: Effects) -> Expr:
+    """The size of an array of variable length: that which it had where it was declared."""
+    site = context.site(node)
+    whole: Expr | None = None
+    while isinstance(type, Array):
+        extent = type.extent
+        if extent is None:
+            return Invariant(context.text(node), SIZE, site)
+        for part in subexpressions(extent):
+            is_read = isinstance(part, Read)
+            if isinstance(part, Call) or (
+                is_read and (bool(part.place.steps) or part.place.variable.source_name in context.changed)
+            ):
+                return unsupported(context, node, fx, "what this size is computed from may have changed")
+        factor = convert(replace_site(extent, context, node), SIZE)
+        whole = factor if whole is None else binary("*", whole, factor, site)
+        type = type.element
+    each = size(type, context.structs)
+    if each is None or whole is None:
+        return Invariant(context.text(node), SIZE, site)
+    return binary("*", whole, Constant(each, SIZE, site), site)
 
 
 def _as_object(context: Context, operand: Any, type: Type) -> Type:
@@ -110,15 +150,47 @@ def _as_object(context: Context, operand: Any, type: Type) -> Type:
 
 
 def offset(context: Context, node: Any, fx: Effects) -> Expr:
-    """`offsetof(type, member)`."""
+    """`offsetof(type, member)`, also of a member of a member, or of an element."""
     type = resolve(context, node.args.exprs[0], fx)
     member = node.args.exprs[1]
     site = context.site(node)
-    if isinstance(type, Struct) and isinstance(member, c_ast.ID):
-        found = offset_of(type, member.name, context.structs)
-        if found is not None:
-            return Constant(found, SIZE, site)
+    found = _offset(context, type, member)
+    if found is not None:
+        return Constant(found[0], SIZE, site)
+    if _has_variable_subscript(context, member):
+        return unsupported(context, node, fx, "a variable chooses the element whose offset this is")
     return Invariant(context.text(node), SIZE, site)
+
+
+def _offset(context: Context, type: Type, member: Any) -> tuple[int, Type] | None:
+    """The offset of a member, and its type, where these are known."""
+    match member:
+        case c_ast.ID() if isinstance(type, Struct):
+            entries = context.structs.get(type.name, ())
+            of_type = next((entry.type for entry in entries if entry.name == member.name), None)
+            at = offset_of(type, member.name, context.structs)
+            return (at, of_type) if at is not None and of_type is not None else None
+        case c_ast.StructRef(type="."):
+            outer = _offset(context, type, member.name)
+            inner = _offset(context, outer[1], member.field) if outer is not None else None
+            return (outer[0] + inner[0], inner[1]) if outer is not None and inner is not None else None
+        case c_ast.ArrayRef():
+            outer = _offset(context, type, member.name)
+            at = value(context, member.subscript, Effects())
+            if outer is None or not isinstance(outer[1], Array) or not isinstance(at, Constant):
+                return None
+            each = size(outer[1].element, context.structs)
+            return (outer[0] + int(at.value) * each, outer[1].element) if each is not None else None
+        case _:
+            return None
+
+
+def _has_variable_subscript(context: Context, member: Any) -> bool:
+    if isinstance(member, c_ast.ArrayRef) and not isinstance(
+        value(context, member.subscript, Effects()), Constant
+    ):
+        return True
+    return any(_has_variable_subscript(context, child) for _, child in member.children())
 
 
 # --------------------------------------------------------------------------------------------------
@@ -136,7 +208,7 @@ def unary_operation(context: Context, node: Any, fx: Effects) -> Expr:
         case "++" | "--" | "p++" | "p--":
             return assignments.increment(context, node, fx, used=True)
         case "sizeof" | "_Alignof":
-            return size_of(context, node)
+            return size_of(context, node, fx)
         case _:
             operand = value(context, node.expr, fx)
             if not is_arithmetic(operand.type):
@@ -265,14 +337,15 @@ def condition(context: Context, node: Any, fx: Effects) -> Expr:
     return result
 
 
-def type_of(context: Context, node: Any) -> Type:
-    """The type of an expression that is not evaluated; arrays do not decay."""
-    fx = Effects()
+def type_of(context: Context, node: Any, fx: Effects | None = None) -> Type:
+    """The type of an expression that is not evaluated; arrays do not decay. `fx` are the effects that it
+    would have."""
+    fx = fx if fx is not None else Effects()
     if isinstance(node, c_ast.ArrayRef | c_ast.StructRef | c_ast.ID) or getattr(node, "op", "") == "*":
         found = place(context, node, fx)
         if found is not None:
             return found.type
-    return value(context, node, Effects()).type
+    return value(context, node, fx).type
 
 
 def unsupported(context: Context, node: Any, fx: Effects, message: str) -> Expr:
@@ -286,9 +359,7 @@ def unsupported(context: Context, node: Any, fx: Effects, message: str) -> Expr:
 def _literal(context: Context, node: Any, fx: Effects) -> Expr:
     site = context.site(node)
     if node.type == "string":
-        length = string(" ".join(context.sites.tokens[site.first : site.last + 1]))
-        extent = Constant(len(length) + 1, LONG, site) if length is not None else None
-        return Invariant(context.text(node), Pointer(Array(CHAR, extent).element), site)
+        return Invariant(context.text(node), Pointer(string_element(node.value)), site)
     if node.type == "char":
         code = character(node.value)
         return Constant(code if code is not None else 0, INT, site)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
 from polylsp.core.source_files import decode, read_file, why_no_file
 from polylsp.frontends.c import top_level
 from polylsp.frontends.c.compile_options import Options, Several, project_header, project_of
+from polylsp.frontends.c.declared_attributes import ANOTHER_NAME
 from polylsp.frontends.c.macro_expansion import Overflow, expand_texts
 from polylsp.frontends.c.macros import (
     History,
@@ -43,6 +45,58 @@ class Problem:
     message: str
 
 
+_WEAK = frozenset(("weak",))
+
+
+@dataclass(slots=True)
+class Packing:
+    """The state of `#pragma pack`: the greatest alignment of members, 0 for that of the types, and those
+    pushed."""
+
+    most: int = 0
+    pushed: list[int] = field(default_factory=list[int])
+
+    @property
+    def is_on(self) -> bool:
+        """True if structures may have other layouts than by default."""
+        return 0 < self.most < _LARGEST_ALIGNMENT
+
+    def follow(self, words: Sequence[str]) -> None:
+        """Follow `#pragma pack(...)`, given as the words in its parentheses."""
+        numbers = [int(each) for each in words if each.isdecimal()]
+        if "pop" in words:
+            self.most = self.pushed.pop() if self.pushed else 0
+        elif "push" in words:
+            self.pushed.append(self.most)
+        elif not numbers:
+            # Another word is a macro.
+            self.most = 1 if words else 0
+        self.most = numbers[-1] if numbers else self.most
+
+
+_LARGEST_ALIGNMENT = 16
+_GOVERNING = ("pack", "weak", "redefine_extname")
+
+
+def _pragma_words(texts: Sequence[str], k: int) -> tuple[str, ...]:
+    """The words of the directive, or of the operator `_Pragma`, at a token; none for other tokens and other
+    directives."""
+    text = texts[k]
+    if text.startswith("#pragma"):
+        words = text[7:]
+    elif text in ("_Pragma", "__pragma"):
+        words = " ".join(texts[k + 1 : k + 12]).partition(")")[0]
+    else:
+        return ()
+    found = tuple(re.findall(r"\w+", words))
+    return found if found[:1] and found[0] in _GOVERNING else ()
+
+
+def _is_governed(texts: Sequence[str]) -> bool:
+    """True if directives among some tokens change the layout or the linkage of declarations."""
+    return any(_pragma_words(texts, k) for k in range(len(texts)) if "ragma" in texts[k])
+
+
 @dataclass(slots=True)
 class Reading:
     """A file being read: the macros in force and all that was declared so far."""
@@ -63,6 +117,8 @@ class Reading:
         default_factory=dict[tuple[int, str], list[tuple[str, str, str]]]
     )
     per_thread: set[str] = field(default_factory=set[str])
+    packing: Packing = field(default_factory=Packing)
+    weak: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     once: set[str] = field(default_factory=set[str])
     stack: list[str] = field(default_factory=list[str])
     files: int = 0
@@ -140,7 +196,8 @@ class Reading:
                 self._problem("syntax-error", self.item, self.directive, step.argument)
 
     def _declare(self, texts: tuple[str, ...]) -> None:
-        needed = closure_without_pasting(texts, self.macros) if self.pending.is_empty else None
+        is_open = self.pending.is_empty and not self.packing.is_on
+        needed = closure_without_pasting(texts, self.macros) if is_open else None
         found = _declared(texts, needed) if needed is not None else None
         if found is not None:
             self.per_thread.update(found.per_thread)
@@ -152,7 +209,29 @@ class Reading:
             message = f"The macro `{expanded.name}` expands to far too much code to be analysed."
             self._problem("budget", self.item, expanded.name, message)
             return
-        self.found += _declarations(self.pending.feed(expanded))
+        if self.packing.is_on or _is_governed(expanded):
+            self._declare_governed(expanded)
+        else:
+            self.found += _declarations(self.pending.feed(expanded))
+
+    def _declare_governed(self, expanded: Sequence[str]) -> None:
+        """Declare what stands under or beside `#pragma pack` and `#pragma weak`."""
+        for k, text in enumerate(expanded):
+            was_on, words = self.packing.is_on, _pragma_words(expanded, k)
+            match words:
+                case ("pack", *arguments):
+                    self.packing.follow(arguments)
+                case ("weak", name, *others):
+                    self.weak[name] = _WEAK | ANOTHER_NAME if others else _WEAK
+                case ("redefine_extname", name, *_):
+                    self.weak[name] = _WEAK | ANOTHER_NAME
+                case _:
+                    pass
+            if words and text[0] == "#":
+                continue
+            for one in _declarations(self.pending.feed((text,))):
+                packed = one.attributes | {"pack"} if was_on else one.attributes
+                self.found.append(replace(one, attributes=packed))
 
     def _include(self, argument: str, folder: str, directive: str) -> None:
         named = included_name(argument, self.macros)
@@ -196,7 +275,10 @@ class Reading:
         self._problem("missing-header", self.item, directive, f"The header `{name}` {what}: {_ADD_FOLDER}")
 
     def finish(self) -> None:
-        """Report the unreadable headers that those of the file include."""
+        """Note what `#pragma weak` names, and report the unreadable headers that headers include."""
+        for k, one in enumerate(self.found if self.weak else ()):
+            for name in self.weak.keys() & {*one.names}:
+                self.found[k] = replace(one, attributes=one.attributes | self.weak[name])
         for (item, directive), found in self.nested.items():
             (name, what, includer), *others = found
             more = f"; nor were {len(others)} more, {_some(each for each, _, _ in others)}" if others else ""
@@ -255,12 +337,15 @@ class _Declared:
 
 @lru_cache(maxsize=16384)
 def _declared(texts: tuple[str, ...], macros: tuple[Macro, ...]) -> _Declared | None:
-    """The declarations of a text, by the macros that it can lead to; `None` where it ends within one, or
-    expands to too much. Most texts are those of headers, which many files read."""
+    """The declarations of a text, by the macros that it can lead to; `None` where it ends within one, expands
+    to too much, or has directives about declarations. Most texts are those of headers, which many files
+    read."""
     expanded = expand_texts(texts, {each.name: each for each in macros})
     pending = Splitter()
-    pieces = None if isinstance(expanded, Overflow) else pending.feed(expanded)
-    if pieces is None or not pending.is_empty:
+    if isinstance(expanded, Overflow) or _is_governed(expanded):
+        return None
+    pieces = pending.feed(expanded)
+    if not pending.is_empty:
         return None
     return _Declared(tuple(_declarations(pieces)), tuple(_thread_private(texts)))
 

@@ -13,7 +13,7 @@ from pycparser import c_ast
 
 from polylsp.frontends.c.declarations import declare_file_level, declare_parameters
 from polylsp.frontends.c.declarators import prototype
-from polylsp.frontends.c.lowering_context import Context, Scope, Sites, escaped
+from polylsp.frontends.c.lowering_context import Context, Prototype, Scope, Sites, escaped
 from polylsp.frontends.c.parser import Parsed, parse, too_deep
 from polylsp.frontends.c.statements import runs_once, statements
 from polylsp.frontends.c.tokens import matching_brackets
@@ -165,9 +165,10 @@ def _lower(
     sites = Sites(tokens)
     ordinals = _ordinals(parsed.definition, sites.words)
     jumped_to = _jumped_to(parsed.definition, sites.words)
+    changed = _changed(parsed.definition, sites.words)
 
     def once(escaping: frozenset[str]) -> tuple[Function, Context]:
-        return _once(Context(sites, escaping, ordinals, jumped_to, per_thread), parsed, own)
+        return _once(Context(sites, escaping, ordinals, jumped_to, per_thread, changed), parsed, own)
 
     function, context = once(frozenset())
     escaping = escaped(context)
@@ -180,11 +181,13 @@ def _once(context: Context, parsed: Parsed, own: frozenset[str]) -> tuple[Functi
         declare_file_level(context, tree, source, own)
     decl = definition.decl
     called = prototype(context, decl.name, decl.type, False, False)
-    context.scopes[-1].names[decl.name] = replace(called, defined=True)
+    known = context.scopes[-1].names.get(decl.name)
+    replaceable = known.replaceable if isinstance(known, Prototype) else ""
+    context.scopes[-1].names[decl.name] = replace(called, defined=True, replaceable=replaceable)
     context.result = called.result
     context.scopes.append(Scope())
-    parameters = declare_parameters(context, definition)
-    body = Block(tuple(statements(context, definition.body.block_items)))
+    parameters, before = declare_parameters(context, definition)
+    body = Block((*before, *statements(context, definition.body.block_items)))
     name_site = Site(max(0, decl.coord.line), max(0, decl.coord.line))
     return Function(decl.name, parameters, body, name_site, parsed.problems), context
 
@@ -202,6 +205,22 @@ def _ordinals(definition: Any, words: frozenset[str]) -> dict[int, int]:
         pending.extend(node)
     found.sort(key=lambda node: node.coord.line)
     return {id(node): number for number, node in enumerate(found, 1)}
+
+
+def _changed(definition: Any, words: frozenset[str]) -> frozenset[str]:
+    """Names that a function with `sizeof` assigns, or whose address it takes."""
+    if "sizeof" not in words:
+        return frozenset()
+    found: set[str] = set()
+    pending = [definition.body]
+    while pending:
+        node = pending.pop()
+        is_update = isinstance(node, c_ast.UnaryOp) and node.op in ("&", "++", "--", "p++", "p--")
+        target = node.lvalue if isinstance(node, c_ast.Assignment) else node.expr if is_update else None
+        if isinstance(target, c_ast.ID):
+            found.add(target.name)
+        pending.extend(node)
+    return frozenset(found)
 
 
 def _jumped_to(definition: Any, words: frozenset[str]) -> frozenset[str]:

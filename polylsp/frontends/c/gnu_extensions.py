@@ -9,6 +9,9 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass, field
+from itertools import pairwise
+
+from polylsp.frontends.c.declared_attributes import are_harmless, attributes_at, obstacle_in, statement_start
 
 _TYPES = frozenset(("char", "short", "int", "long", "float", "double", "signed", "unsigned", "_Bool"))
 _OF_VALUE = frozenset(("typeof", "__typeof__", "__typeof", "typeof_unqual"))
@@ -170,12 +173,14 @@ _SPECIAL = (
 @dataclass(slots=True)
 class PlainTokens:
     """Tokens that pycparser reads, with their spans, and the pragmas taken out from among them:
-    (index of the token it stands before, text, start, end)."""
+    (index of the token it stands before, text, start, end). `refused` is a construct that cannot be
+    expressed: its message and span."""
 
     texts: list[str] = field(default_factory=list[str])
     starts: list[int] = field(default_factory=list[int])
     ends: list[int] = field(default_factory=list[int])
     pragmas: list[tuple[int, str, int, int]] = field(default_factory=list[tuple[int, str, int, int]])
+    refused: tuple[str, int, int] | None = None
 
     def add(self, text: str, start: int, end: int) -> None:
         """Append one token."""
@@ -187,10 +192,11 @@ class PlainTokens:
 def plain_c(texts: list[str], starts: list[int], ends: list[int]) -> PlainTokens | tuple[str, int, int]:
     """Clean a function's tokens; a construct that cannot be expressed gives (message, start, end).
 
-    An `asm` statement becomes the call `__polylsp_asm()`; a `typeof` of anything but a plain type
-    becomes the type name `__polylsp_typeof`; a statement expression becomes its value where it only names
-    others (`named_values.py`), else the call `__polylsp_block()`; `a ?: b` becomes `a ? __polylsp_same : b`,
-    and a range `case a ... b` the call `__polylsp_range(a, b)`.
+    An `asm` statement becomes the call `__polylsp_asm()`; an attribute that is not analysed becomes the call
+    `__polylsp_attribute("...")` before its declaration; a `typeof` of anything but a plain type becomes the
+    type name `__polylsp_typeof`, or `__polylsp_evaluated` where it may have effects; a statement expression
+    becomes its value where it only names others, else the call `__polylsp_block()`; `a ?: b` becomes
+    `a ? __polylsp_same : b`, and a range `case a ... b` the call `__polylsp_range(a, b)`.
     """
     if _is_plain(texts):
         return PlainTokens(texts, starts, ends)
@@ -223,8 +229,13 @@ def plain_c(texts: list[str], starts: list[int], ends: list[int]) -> PlainTokens
         elif text == "}":
             depth -= 1
         if text in _FIRST_ARGUMENT and texts[k + 1 : k + 2] == ["("]:
+            first = _first_argument(texts, k + 1, partners)
+            if _may_have_effects(texts[first[0] : first[1]]):
+                out.add(text, starts[k], ends[k])
+                k += 1
+                continue
             out.add("(", starts[k + 1], ends[k + 1])
-            kept.append(_first_argument(texts, k + 1, partners))
+            kept.append(first)
             k += 2
             continue
         step = _special(texts, starts, ends, k, depth, partners, out)
@@ -233,30 +244,7 @@ def plain_c(texts: list[str], starts: list[int], ends: list[int]) -> PlainTokens
             continue
         out.add(text, starts[k], ends[k])
         k += 1
-    return out
-
-
-VECTORS = frozenset(("vector_size", "ext_vector_type", "mode"))
-"""Attributes that make another type of the one they stand beside."""
-
-
-def attributes_in(texts: list[str]) -> frozenset[str]:
-    """The attributes named in `__attribute__((..))` and `[[..]]`, without underscores around."""
-    found: set[str] = set()
-    if "__attribute__" not in texts and "__attribute" not in texts and "[" not in texts:
-        return frozenset()
-    partners: dict[int, int] | None = None
-    close = 0
-    for k, text in enumerate(texts):
-        if k >= close and (
-            text in ("__attribute__", "__attribute") or (text == "[" and texts[k + 1 : k + 2] == ["["])
-        ):
-            partners = partners if partners is not None else _partners(texts)
-            close = partners.get(k if text == "[" else k + 1, len(texts))
-            found.update(
-                word.strip("_") for word in texts[k + 1 : close] if word[0].isalpha() or word[0] == "_"
-            )
-    return frozenset(found)
+    return out.refused or out
 
 
 def _is_plain(texts: list[str]) -> bool:
@@ -296,6 +284,7 @@ def _special(
     if text == "[" and texts[k + 1 : k + 2] == ["["]:
         close = partners.get(k, len(texts))
         _add_assumption(texts, starts, ends, k, close, depth, partners, out)
+        _mark_attributes(texts, starts, ends, k, depth, out)
         return close - k + 1
     if text.startswith("__builtin_") and _LIBRARY.match(text[10:]):
         out.add(text[10:], start, ends[k])
@@ -338,6 +327,7 @@ def _special_word(
     match text:
         case _ if text in _DROPPED_WITH_ARGUMENTS:
             _add_assumption(texts, starts, ends, k, close, depth, partners, out)
+            _mark_attributes(texts, starts, ends, k, depth, out)
             if text == "__declspec" and texts[k + 2 : close] == ["thread"]:
                 out.add("_Thread_local", *span)
         case _ if text in _STATIC_ASSERT:
@@ -347,7 +337,8 @@ def _special_word(
             for n in inner if plain and "*" not in texts[k:close] else ():
                 out.add(texts[n], *span)
             if not plain or "*" in texts[k:close]:
-                out.add("__polylsp_typeof", *span)
+                evaluated = "[" in texts[k:close] and _may_have_effects(texts[k + 2 : close])
+                out.add("__polylsp_evaluated" if evaluated else "__polylsp_typeof", *span)
         case "_Pragma":
             out.pragmas.append((len(out.texts), _destringized("".join(texts[n] for n in inner)), *span))
         case "__pragma":
@@ -357,7 +348,7 @@ def _special_word(
         case "__builtin_offsetof":
             out.add("offsetof", starts[k], ends[k])
             return 1
-        case _ if text in _NO_OPERATION:
+        case _ if text in _NO_OPERATION and not _may_have_effects(texts[k + 2 : close]):
             for piece in ("(", "(", "void", ")", "0", ")"):
                 out.add(piece, *span)
         case _:
@@ -385,6 +376,40 @@ def _statement_expression(texts: list[str]) -> list[str] | None:
         return plain.texts if isinstance(plain, PlainTokens) else None
     control = not _CONTROL.isdisjoint(texts) or any(text[0] == "#" for text in texts)
     return None if control else ["__polylsp_block", "(", ")"]
+
+
+def _may_have_effects(texts: list[str]) -> bool:
+    """True if an expression changes a variable or calls a function."""
+    calls = (
+        following == "(" and (text[0].isalpha() or text[0] == "_") and text not in _LIKE_CALLS
+        for text, following in pairwise(texts)
+    )
+    return not (_WRITES - {"&", "{", "}"}).isdisjoint(texts) or any(calls)
+
+
+def _mark_attributes(
+    texts: list[str], starts: list[int], ends: list[int], k: int, depth: int, out: PlainTokens
+) -> None:
+    """Put the call `__polylsp_attribute("cleanup");` before a declaration in a function with an attribute
+    that is not analysed, or refuse the function where all of it may depend on the attribute."""
+    names, end = attributes_at(texts, k)
+    at = None if depth == 0 or are_harmless(names) else statement_start(out.texts)
+    if at is None:
+        return
+    name, is_everywhere = obstacle_in(names, out.texts[at:], texts)
+    if not name:
+        return
+    if is_everywhere or out.texts[at : at + 1] == ["else"]:
+        message = f"The attribute `{name}` inside of a function is not analysed."
+        out.refused = out.refused or (message, starts[k], ends[min(end, len(ends)) - 1])
+        return
+    start, stop = (out.starts[at], out.ends[at]) if at < len(out.starts) else (starts[k], ends[k])
+    marked = ("__polylsp_attribute", "(", f'"{name}"', ")", ";")
+    out.texts[at:at] = marked
+    out.starts[at:at] = [start] * len(marked)
+    out.ends[at:at] = [stop] * len(marked)
+    more = len(marked)
+    out.pragmas[:] = [(n + more if n > at else n, text, a, b) for n, text, a, b in out.pragmas]
 
 
 def _add_assumption(

@@ -214,7 +214,8 @@ def _is_operator(token: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Prototype:
-    """A function that can be called by name."""
+    """A function that can be called by name. `replaceable` is an attribute for which another
+    definition than that of the file may run."""
 
     name: str
     result: Type
@@ -223,12 +224,15 @@ class Prototype:
     pure: bool = False
     defined: bool = False
     ends: bool = False
+    replaceable: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
     """A member of a structure; an unnamed one is searched for inner members. `shares`: a bit-field's
-    neighbours in the same memory location. `partial`: it is smaller than its union."""
+    neighbours in the same memory location. `partial`: it is smaller than its union. `displaced`: attributes
+    or pragmas change its offset and the size of its structure. `covers`: it is an array without elements,
+    whose memory is that of the members after it."""
 
     name: str
     type: Type
@@ -237,6 +241,8 @@ class Member:
     bit_field: bool = False
     shares: tuple[Field, ...] = ()
     partial: bool = False
+    displaced: bool = False
+    covers: bool = False
 
     @property
     def step(self) -> Field:
@@ -278,19 +284,25 @@ class Effects:
 
 @dataclass(slots=True)
 class Context(UniqueNames):
-    """The state of lowering one function."""
+    """The state of lowering one function. `changed` are names that it assigns or whose address it takes;
+    `attributes` are those of the declaration of the file that is being entered, `realigned` the typedefs with
+    an alignment of their own, and `refused` the reasons why variables are not analysed."""
 
     sites: Sites
     escaping: frozenset[str]
     ordinals: dict[int, int]
     jumped_to: frozenset[str] = frozenset()
     per_thread: frozenset[str] = frozenset()
+    changed: frozenset[str] = frozenset()
     result: Type | None = None
     scopes: list[Scope] = field(default_factory=lambda: [Scope()])
     structs: dict[str, tuple[Member, ...]] = field(default_factory=dict)
     known: dict[str, Constant] = field(default_factory=dict)
     volatile: set[str] = field(default_factory=set)
     enumerations: set[str] = field(default_factory=set)
+    attributes: frozenset[str] = frozenset()
+    realigned: set[str] = field(default_factory=set)
+    refused: dict[str, str] = field(default_factory=dict)
     flows: dict[str, set[str]] = field(default_factory=dict)
     leaked: set[str] = field(default_factory=set)
     scalars: set[str] = field(default_factory=set)

@@ -19,6 +19,7 @@ from polylsp.ir.program import (
     Constant,
     Declare,
     Expr,
+    Field,
     OtherType,
     Place,
     Pointer,
@@ -59,6 +60,8 @@ def place(context: Context, node: Any, fx: Effects) -> Place | None:
         message = f"`{name}` is `volatile` or `_Atomic`, so its accesses must keep their order"
         advice = f"work on a plain variable in the loop, and store it in `{name}` after it"
         refuse(fx, "volatile", found.site, message, advice)
+    if found is not None and found.variable.name in context.refused:
+        refuse(fx, "unsupported-type", found.site, context.refused[found.variable.name])
     return found
 
 
@@ -95,9 +98,20 @@ def member(context: Context, whole: Place, name: str, site: Site, fx: Effects) -
             message = f"the members of `{what}` are not known, so `.{name}` cannot be followed"
             refuse(fx, "unsupported-type", site, message, "include the header that defines its structure")
         return None
+    last = path[-1]
     if any(step.volatile for step in path):
         refuse(fx, "volatile", site, f"`{name}` is `volatile`, so its accesses must keep their order")
-    return Place(whole.variable, whole.steps + tuple(m.step for m in path), path[-1].type, site)
+    is_inside = len(path) > 1 or (bool(whole.steps) and isinstance(whole.steps[-1], Field))
+    if last.covers or (is_inside and _is_open(last.type)):
+        refuse(fx, "unsupported-type", site, f"`{name}` has no size, so its elements may be other members")
+    return Place(whole.variable, whole.steps + tuple(m.step for m in path), last.type, site)
+
+
+def _is_open(type: Type) -> bool:
+    """True for a flexible array member, or one of no elements."""
+    if not isinstance(type, Array):
+        return False
+    return type.extent is None or (isinstance(type.extent, Constant) and type.extent.value == 0)
 
 
 def _path(context: Context, struct: Type, name: str) -> tuple[Member, ...] | None:

@@ -14,6 +14,7 @@ from pycparser import c_ast
 
 from polylsp.frontends.c.assignments import effect
 from polylsp.frontends.c.declarations import declare_local, define_type
+from polylsp.frontends.c.for_headers import unusual
 from polylsp.frontends.c.lowering_context import Context, Effects, Scope, occurrences, refuse, token_of
 from polylsp.frontends.c.lvalues import assign_temporary, temporary
 from polylsp.frontends.c.values import binary, convert, negated, settle
@@ -23,6 +24,7 @@ from polylsp.ir.program import (
     Binary,
     Block,
     Constant,
+    Declare,
     Expr,
     If,
     Integer,
@@ -81,8 +83,7 @@ def statement(context: Context, node: Any) -> list[Statement]:
         case c_ast.Label():
             return _label(context, node)
         case c_ast.Typedef():
-            define_type(context, node)
-            return []
+            return _typedef(context, node)
         case c_ast.EmptyStatement() | c_ast.Pragma() | c_ast.StaticAssert():
             return []
         case c_ast.Case() | c_ast.Default():
@@ -149,9 +150,18 @@ def _simple(context: Context, node: Any) -> list[Statement]:
         effect(context, node, fx)
         site = context.site(node)
     if fx.rejections:
-        declared = [s for s in fx.statements[:1] if isinstance(node, c_ast.Decl)]
-        return [*declared, unsupported(context, node, fx, site)]
+        name = node.name if isinstance(node, c_ast.Decl) else None
+        declared = [s for s in fx.statements if isinstance(s, Declare) and s.variable.source_name == name]
+        return [*declared[:1], unsupported(context, node, fx, site)]
     return fx.statements + (fx.after or [])
+
+
+def _typedef(context: Context, node: Any) -> list[Statement]:
+    """Nothing but the evaluation of the sizes in the type."""
+    fx = Effects()
+    define_type(context, node, fx)
+    site = Site(token_of(node), context.sites.until(token_of(node), ";"))
+    return [unsupported(context, node, fx, site)] if fx.rejections else fx.statements
 
 
 def _if(context: Context, node: Any) -> list[Statement]:
@@ -273,18 +283,18 @@ def refuse_statement(context: Context, node: Any, message: str, site: Site, advi
 def loop(context: Context, node: Any) -> list[Statement]:
     """A loop, after the initialisation in its header; a header that declares gets a block."""
     if not isinstance(node, c_ast.For):
-        return [_loop(context, node, None)]
+        return [_loop(context, node, None, [])]
     context.scopes.append(Scope())
     before: list[Statement] = []
     declares = isinstance(node.init, c_ast.DeclList)
     for item in node.init.decls if declares else [node.init] if node.init is not None else []:
         before.extend(statement(context, item))
-    lowered = _loop(context, node, node.next)
+    lowered = _loop(context, node, node.next, before)
     context.scopes.pop()
     return [Block((*before, lowered))] if declares else [*before, lowered]
 
 
-def _loop(context: Context, node: Any, next: Any) -> Statement:
+def _loop(context: Context, node: Any, next: Any, before: list[Statement]) -> Statement:
     from polylsp.frontends.c.expressions import condition
 
     fx = Effects()
@@ -314,40 +324,10 @@ def _loop(context: Context, node: Any, next: Any) -> Statement:
         isinstance(node, c_ast.DoWhile),
         header(context, node),
         site,
-        unusual=_unusual(context, node) if isinstance(node, c_ast.For) else "",
+        unusual=unusual(context, node, header(context, node), before, test, body)
+        if isinstance(node, c_ast.For)
+        else "",
     )
-
-
-def _unusual(context: Context, node: Any) -> str:
-    """Reason why gcc 12 or clang 19 declines a directive before a loop whose header is written like this, as
-    half a sentence; empty if there is none."""
-    sites = context.sites
-    start = header(context, node).first + 2
-    test = sites.until(start, ";") + 1
-    if sites.tokens[start] == "(":
-        return "its header begins with a parenthesis"
-    if isinstance(node.cond, c_ast.BinaryOp) and sites.tokens[test] == "(":
-        closing = sites.match.get(test, test)
-        if sites.tokens[closing + 1 : closing + 2] == (";",):
-            return "its condition is in parentheses"
-    step = node.next
-    if isinstance(step, c_ast.Cast) or (
-        isinstance(step, c_ast.Assignment) and step.op == "=" and isinstance(step.rvalue, c_ast.Cast)
-    ):
-        return "its last part converts a value"
-    changed = getattr(step, "expr", None) or getattr(step, "lvalue", None)
-    counter = context.lookup(changed.name) if isinstance(changed, c_ast.ID) else None
-    if isinstance(counter, Variable) and counter.name in context.enumerations:
-        return "its counter is of an enumerated type"
-    sides = (node.cond.left, node.cond.right) if isinstance(node.cond, c_ast.BinaryOp) else ()
-    if any(isinstance(side, c_ast.Cast) and _names_one(side.expr, changed) for side in sides):
-        return "its condition converts its counter"
-    return ""
-
-
-def _names_one(left: Any, right: Any) -> bool:
-    """True if two expressions are the same variable."""
-    return isinstance(left, c_ast.ID) and isinstance(right, c_ast.ID) and left.name == right.name
 
 
 _KINDS: dict[type, Any] = {c_ast.For: "for", c_ast.While: "while", c_ast.DoWhile: "do"}

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from polylsp.frontends.c.gnu_extensions import VECTORS, PlainTokens, attributes_in, plain_c
+from polylsp.frontends.c.declared_attributes import OTHER_TYPES, attributes_in, has_label
+from polylsp.frontends.c.gnu_extensions import PlainTokens, plain_c
 
 _LONG_INITIALISER = 400
 THREAD_STORAGE = frozenset(("_Thread_local", "thread_local", "__thread"))
@@ -170,11 +171,13 @@ def declaration(texts: tuple[str, ...]) -> Declaration | None:
         attributes |= {"noreturn"}
     if not THREAD_STORAGE.isdisjoint(texts):
         attributes |= {PER_THREAD}
+    if texts[-1] == ";" and has_label(texts):
+        attributes |= {"asm-label"}
     cleaned = _cleaned(texts)
     definition: tuple[str, ...] = ()
     pragmas: tuple[tuple[int, str], ...] = ()
     if cleaned is None or (texts[-1] == "}" and "{" in cleaned.texts):
-        if cleaned is not None and VECTORS.isdisjoint(attributes):
+        if cleaned is not None and OTHER_TYPES.isdisjoint(attributes):
             definition = tuple(cleaned.texts)
             pragmas = tuple((token, text) for token, text, _, _ in cleaned.pragmas)
         signature = _plain(texts[: _body_at(texts)])

@@ -7,6 +7,7 @@ string literals (C11 6.4.4); a table of library and gcc functions by purity, eff
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 from functools import reduce
 
@@ -117,47 +118,52 @@ def size(type: Type, structs: Mapping[str, tuple[Member, ...]]) -> int | None:
             return 1 if type.name == "void" else None
 
 
-def alignment(type: Type, structs: Mapping[str, tuple[Member, ...]]) -> int:
-    """Alignment in bytes of a type with a constant size."""
+def alignment(type: Type, structs: Mapping[str, tuple[Member, ...]]) -> int | None:
+    """Alignment in bytes; `None` where it is undetermined."""
     match type:
         case Array(element=element):
             return alignment(element, structs)
         case Complex(bits=bits):
             return alignment(Floating(bits), structs)
         case Struct(name=name):
-            return max((alignment(m.type, structs) for m in structs.get(name, ())), default=1)
+            members = structs.get(name)
+            if members is None or any(m.displaced for m in members):
+                return None
+            each = [alignment(m.type, structs) for m in members if not m.bit_field]
+            known = [one for one in each if one is not None]
+            is_known = len(known) == len(members)
+            return max(known, default=1) if is_known else None
         case _:
-            return size(type, structs) or 1
+            return size(type, structs)
 
 
 def offset_of(struct: Struct, name: str, structs: Mapping[str, tuple[Member, ...]]) -> int | None:
     """Offset of a member in its structure, in bytes."""
     offset = 0
     for member in structs.get(struct.name, ()):
-        width = size(member.type, structs)
-        if width is None or member.bit_field:
+        width, to = size(member.type, structs), alignment(member.type, structs)
+        # The last member may be a flexible array.
+        if to is None or member.bit_field or member.displaced or (width is None and member.name != name):
             return None
-        offset = _aligned(offset, alignment(member.type, structs))
+        offset = _aligned(offset, to)
         if member.name == name:
             return 0 if struct.union else offset
-        offset += width
+        offset += width or 0
     return None
 
 
 def _struct_size(struct: Struct, structs: Mapping[str, tuple[Member, ...]]) -> int | None:
     members = structs.get(struct.name)
-    if members is None or any(m.bit_field for m in members):
+    whole = alignment(struct, structs)
+    if members is None or whole is None or any(m.bit_field for m in members):
         return None
     offset = 0
     for member in members:
-        width = size(member.type, structs)
-        if width is None:
+        width, to = size(member.type, structs), alignment(member.type, structs)
+        if width is None or to is None:
             return None
-        if struct.union:
-            offset = max(offset, width)
-        else:
-            offset = _aligned(offset, alignment(member.type, structs)) + width
-    return _aligned(offset, alignment(struct, structs))
+        offset = max(offset, width) if struct.union else _aligned(offset, to) + width
+    return _aligned(offset, whole)
 
 
 def _aligned(offset: int, to: int) -> int:
@@ -227,6 +233,26 @@ def string(text: str) -> str | None:
         return ast.literal_eval("(" + parts + ")")
     except (SyntaxError, ValueError):
         return None
+
+
+def string_element(text: str) -> Integer:
+    """The type of the characters of a string literal (C11 6.4.5)."""
+    prefix = text[: text.find('"')].rpartition('"')[2].strip()
+    return {"L": INT, "u": Integer(16, False), "U": UNSIGNED}.get(prefix, CHAR)
+
+
+def string_bytes(text: str) -> int | None:
+    """`sizeof` of a string literal; `None` where it depends on how characters are encoded, or adjacent
+    literals were joined."""
+    quotes = text.count('"') - text.count('\\"')
+    is_plain = text.isascii() and quotes == 2 and not _UNUSUAL_ESCAPE.search(text)
+    found = string(text) if is_plain else None
+    return (len(found) + 1) * string_element(text).bits // 8 if found is not None else None
+
+
+_UNUSUAL_ESCAPE = re.compile(r"\\([uUNxe?\n]|[0-7]{2})")
+"""Escapes of characters of several bytes, of which a joined literal may have more digits, and those that
+Python reads in another way."""
 
 
 def _floating(lower: str, hexadecimal: bool) -> tuple[float, Type] | None:

@@ -1,8 +1,9 @@
 """Loop headers that start and change one counter only (OpenMP 5.2, 4.4.1), for loops that do more there.
 
 Other initialisations move before the loop and other updates to the end of its body: `for (n = 0, i = m; …;
-i++, n++)` becomes `n = 0; for (i = m; …; i++) { …; n++; }`. A counter that starts before the loop starts from
-a constant in it.
+i++, n++)` becomes `n = 0; for (i = m; …; i++) { …; n++; }`. A counter that starts before the loop, or from a
+value that each thread would compute anew, starts from a constant in it. A counter that is
+the condition itself is compared with 0.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from polylsp.ir.effects import walk
 from polylsp.ir.induction import own_jumps
 from polylsp.ir.program import Declare, Loop, Variable
 from polylsp.model.action import Replacement, in_order
+from polylsp.model.facts import STARTS_WITH
 from polylsp.schedule.chain import fresh_name
 
 
@@ -32,7 +34,7 @@ def plain_header(subject: Subject, ordinal: int) -> tuple[Replacement, ...]:
     counter, text = counter_of(loop), undirected(subject, ordinal)
     if counter is None or not isinstance(text, LoopText) or subject.is_from_macro(facts.header):
         return ()
-    reader = _Reader(subject, text.node, counter)
+    reader = _Reader(subject, text.node, counter, facts.misfit.startswith(STARTS_WITH))
     start, update = _start(reader, loop), _update(reader, loop)
     if start is None or update is None:
         return ()
@@ -41,7 +43,8 @@ def plain_header(subject: Subject, ordinal: int) -> tuple[Replacement, ...]:
     if not isinstance(around, list):
         return ()
     ended = _ended(subject, text, update.moved) if update.moved else []
-    parts = [part.replacement for part in (start, update) if part.replacement is not None]
+    compared = _compared(reader)
+    parts = [part.replacement for part in (start, update, compared) if part.replacement is not None]
     return in_order([*around, *parts, *ended])
 
 
@@ -55,9 +58,12 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
+    """Parts of a header in the source. `computes_start`: the first value is computed before the loop."""
+
     subject: Subject
     loop: Node
     counter: Variable
+    computes_start: bool
 
     def text(self, node: Node) -> str:
         """Source text of a node."""
@@ -87,6 +93,9 @@ def _start(reader: _Reader, loop: Loop) -> _Part | None:
     own = [k for k, (each, _) in enumerate(parts) if _target(reader, each) == reader.counter.source_name]
     if len(own) != 1 or _operator(parts[own[0]][0]) != "=":
         return None
+    value = parts[0][0].child_by_field_name("right")
+    if len(parts) == 1 and reader.computes_start and value is not None:
+        return _computed_before(reader, value)
     (kept, value), others = parts[own[0]], [each for k, each in enumerate(parts) if k != own[0]]
     targets = {_target(reader, each) for each, _ in others}
     depends = reader.counter.source_name in reader.names(*(each for each, last in others if last is None))
@@ -138,16 +147,34 @@ def _operator(node: Node) -> str:
 
 def _from_constant(reader: _Reader) -> _Part | None:
     """`const int i0 = i;` before the loop, and `i = i0` in its header."""
-    subject, counter = reader.subject, reader.counter
-    words = element_words(subject, counter, counter.type)
+    subject, name = reader.subject, reader.counter.source_name
     opening = next((each for each in reader.loop.children if each.type == "("), None)
-    if words is None or opening is None:
+    found = _first_value(reader, name)
+    if found is None or opening is None:
         return None
-    first = fresh_name(subject, f"{counter.source_name}0", f"{counter.source_name}_first")
+    first, line = found
     at = reader.span(opening).end
     end = at + len(subject.text[at:]) - len(subject.text[at:].lstrip())
-    line = f"const {words} {first} = {counter.source_name};"
-    return _Part(Replacement(Span(at, end), f"{counter.source_name} = {first}"), (line,))
+    return _Part(Replacement(Span(at, end), f"{name} = {first}"), (line,))
+
+
+def _computed_before(reader: _Reader, value: Node) -> _Part | None:
+    """`const int i0 = next();` before the loop, and `i = i0` in its header."""
+    found = _first_value(reader, reader.text(value))
+    if found is None or "\n" in found[1]:
+        return None
+    first, line = found
+    return _Part(Replacement(reader.span(value), first), (line,))
+
+
+def _first_value(reader: _Reader, value: str) -> tuple[str, str] | None:
+    """A new name for the first value of the counter, and the definition of that constant."""
+    subject, counter = reader.subject, reader.counter
+    words = element_words(subject, counter, counter.type)
+    if words is None:
+        return None
+    first = fresh_name(subject, f"{counter.source_name}0", f"{counter.source_name}_first")
+    return first, f"const {words} {first} = {value};"
 
 
 def _declared(reader: _Reader, node: Node) -> _Part | None:
@@ -161,7 +188,10 @@ def _declared(reader: _Reader, node: Node) -> _Part | None:
     if len(names) != len(items) or reader.counter.source_name not in names:
         return None
     if len(names) == 1:
-        return _Part(None)
+        value = items[0].child_by_field_name("value")
+        if value is None or not reader.computes_start or names[0] in reader.names(value):
+            return _Part(None)
+        return _computed_before(reader, value)
     others = [each for each, name in zip(items, names, strict=True) if name != reader.counter.source_name]
     (kept,) = (each for each, name in zip(items, names, strict=True) if name == reader.counter.source_name)
     known = [v.source_name for v in reader.subject.variables]
@@ -181,6 +211,22 @@ def _outside(reader: _Reader, names: Sequence[str]) -> bool:
     before = subject.text[subject.start : own.start]
     after = subject.text[own.end : subject.start + subject.ends[-1]]
     return any(re.search(rf"\b{name}\b", part) for name in names for part in (before, after))
+
+
+# --- Conditions --------------------------------------------------------------------------
+
+
+def _compared(reader: _Reader) -> _Part:
+    """`k != 0` for the condition `k`."""
+    node = reader.loop.child_by_field_name("condition")
+    while node is not None and node.type == "parenthesized_expression":
+        node = next((each for each in node.named_children if each.type != "comment"), None)
+    name = reader.counter.source_name
+    if node is None or node.type != "identifier" or reader.text(node) != name:
+        return _Part(None)
+    condition = reader.loop.child_by_field_name("condition")
+    assert condition is not None
+    return _Part(Replacement(reader.span(condition), f"{name} != 0"))
 
 
 # --- Updates -----------------------------------------------------------------------------
