@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import islpy as isl
+from tree_sitter import Node
 
 from polylsp.core.settings import Settings
 from polylsp.core.text import Span
@@ -39,11 +40,11 @@ from polylsp.targets.directives import openmp
 
 @dataclass(frozen=True, slots=True)
 class _Bounds:
-    """C expressions for the first element that is touched, and for the one after the last, which have the
-    type `pointed`, if the conditions `if_true` hold."""
+    """C expressions for the first element that is touched, and for those of which the last one is the place
+    after the last such element; they have the type `pointed`, if the conditions `if_true` hold."""
 
     start: str
-    end: str
+    ends: tuple[str, ...]
     pointed: Type
     if_true: tuple[str, ...] = ()
 
@@ -65,6 +66,10 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
         return text
     if is_directed(subject, text):
         return Declined(f"A directive stands before the loop `{name}` already.")
+    if _stands_once(text.node):
+        return Declined(
+            f"The loop `{name}` has a label or a static variable, which cannot stand in two loops."
+        )
     style = style_of(subject, [text])
     searches = [_search(subject, root, each, style) for each in lists]
     checks = [_check(subject, stretch_of(subject, root), pair) for pair in pairs]
@@ -162,7 +167,21 @@ def _is_movable(first: LoopText, last: LoopText) -> bool:
     start, end = first.node.start_byte, last.node.end_byte
     between = [each for each in block.children if start <= each.start_byte and each.end_byte <= end]
     plain = all(each.type in _PLAIN for each in between)
-    return plain and not any(n.type == "labeled_statement" for each in between for n in every(each))
+    return plain and not any(map(_stands_once, between))
+
+
+def _stands_once(node: Node) -> bool:
+    """True if there cannot be two copies of some code: it has a label, or a variable that stays for the next
+    call."""
+    return any(each.type == "labeled_statement" or _is_kept(each) for each in every(node))
+
+
+def _is_kept(node: Node) -> bool:
+    """True for the declaration of a static variable that is no constant."""
+    words = {
+        each.text for each in node.children if each.type in ("storage_class_specifier", "type_qualifier")
+    }
+    return node.type == "declaration" and b"static" in words and b"const" not in words
 
 
 _WIDTH = 100
@@ -256,13 +275,13 @@ def _check(subject: Subject, region: Stretch, pair: Assumption) -> tuple[str, ..
     def place(text: str) -> str:
         return f"{cast}({text})" if cast and " " in text else f"{cast}{text}"
 
+    def before(one: _Bounds, other: _Bounds) -> str:
+        ends = " && ".join(f"{place(end)} <= {place(other.start)}" for end in one.ends)
+        return f"({ends})" if len(one.ends) > 1 else ends
+
     return (
         *(each for extents in found for extent in extents for each in extent.if_true),
-        *(
-            f"{place(one.end)} <= {place(other.start)} || {place(other.end)} <= {place(one.start)}"
-            for one in found[0]
-            for other in found[1]
-        ),
+        *(f"{before(one, other)} || {before(other, one)}" for one in found[0] for other in found[1]),
     )
 
 
@@ -283,8 +302,8 @@ def _extents(subject: Subject, region: Stretch, name: str) -> tuple[_Bounds, ...
 def _bounds(
     subject: Subject, scop: Scop, region: Stretch, memory: Memory, accesses: Sequence[Access]
 ) -> _Bounds | None:
-    """Bounds of what some accesses to an array touch. Where the end is the largest of several values, it is
-    one of them, under the condition that the others are no larger."""
+    """Bounds of what some accesses to an array touch. Where the end is the largest of several values, numbers
+    among them are no larger than another one under a condition."""
     touches, names = touched(scop, accesses, region), names_before(subject, scop, region)
     if memory.strides or memory.via & subject.counted_wide:
         names = widened(subject, names)
@@ -295,19 +314,21 @@ def _bounds(
             return None
         start = _moved(name, found.first)
         end = _moved(name, found.behind) if found.behind else _moved(start, found.count)
-        return _Bounds(start, end, of_type)
+        return _Bounds(start, (end,), of_type)
     elements = alone(touches, 0)
     low, high = smallest(elements, 0) or lowest_row(elements), highest_row(elements)
     first = spelled(low, names) if low is not None else None
     if first is None or high is None:
         return None
-    last = next((k for k, each in enumerate(high.affs) if not each.is_cst()), 0)
-    ends = [spelled(each.add_constant_val(isl.Val(1)), names) for each in high.affs]
-    behind = ends[last]
-    if behind is None or None in ends:
+    ends = [(spelled(each.add_constant_val(isl.Val(1)), names), each.is_cst()) for each in high.affs]
+    texts = [text for text, _ in ends if text is not None]
+    if len(texts) < len(ends):
         return None
-    others = () if high.least else tuple(f"{each} <= {behind}" for each in ends if each != behind)
-    return _Bounds(_moved(name, first), _moved(name, behind), of_type, others)
+    numbers = [text for text, is_number in ends if text is not None and is_number]
+    others = [each for each in texts if each not in numbers] or texts
+    conditions = () if others == texts or high.least else tuple(f"{each} <= {others[0]}" for each in numbers)
+    behind = tuple(_moved(name, each) for each in (others[:1] if high.least else others))
+    return _Bounds(_moved(name, first), behind, of_type, conditions)
 
 
 def _scops(subject: Subject, region: Stretch) -> list[Scop]:
