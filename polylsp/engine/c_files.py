@@ -68,9 +68,10 @@ def stopped_reading(stop: Stop) -> Unexpandable:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """A function's tokens, the declarations they need, functions with a library name that the file defines
-    itself (`own`), its directives, the names that directives treat as thread-private, and those that are
-    thread-private variables in it (`thread_variables`); equal where these are."""
+    """A function's tokens, the declarations they need, functions with a library name, or that the linker may
+    replace, that the file defines itself (`own`), its directives, the names that directives treat as
+    thread-private, and those that are thread-private variables in it (`thread_variables`); equal where these
+    are."""
 
     key: str
     texts: tuple[str, ...] = field(compare=False, repr=False)
@@ -150,7 +151,8 @@ def _tokens(
     text: str,
 ) -> Tokens:
     declarations = needed(known, expanded.texts)
-    own = frozenset(name for name in own & frozenset(expanded.texts) if in_library(name))
+    called = own & frozenset(expanded.texts)
+    own = frozenset(name for name in called if in_library(name) or replaceable(known, name))
     mine = per_thread(text, known)
     mine = mine if directives else mine & frozenset(expanded.texts)
     threads = thread_variables(expanded, known)

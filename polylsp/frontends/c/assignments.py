@@ -119,7 +119,7 @@ def call(context: Context, node: Any, fx: Effects) -> Expr:
     if name in ("__builtin_constant_p", "__builtin_prefetch"):
         return Constant(0, INT, site)
     promises = known is not None and (known.const or known.pure or _is_tabulated(name, known))
-    if known is not None and known.replaceable and not promises:
+    if known is not None and known.defined and known.replaceable and not promises:
         message = f"`{name}` is declared `{known.replaceable}`: it may do something else than its body says"
         refuse(fx, "unknown-call", site, message)
     pure = known.const if known is not None else False

@@ -129,7 +129,8 @@ def lower(
     """The program of one function. One that does not parse has a problem and its loops' headers.
 
     `own` are the functions that the file defines: a `hypot` among them is not the library's (only names of
-    the library matter, see `builtins.in_library`); `per_thread` names thread-local variables.
+    the library matter, see `builtins.in_library`, and those that the linker may replace); `per_thread` names
+    thread-local variables.
     """
     parsed = parse(tokens, tuple(one for one in declarations if not _is_heading(one, tokens)))
     if isinstance(parsed, Rejection):

@@ -647,8 +647,9 @@ def recasts(w: Writer) -> None:
     first = f"struct {tag} *{p} = (struct {tag} *)&{s}[i].b;"
     scalar = f"struct {tag} *{p} = (void *)&{s}[i].b.v;"
     around = f"struct {tag} *{p} = (struct {tag} *)((char *)&{s}[i].{{0}} - offsetof(struct {tag}, {{0}}));"
-    made = w.pick(first, scalar, around.format("w"), around.format("c"))
+    made = w.pick(first, scalar, around.format("w"), around.format("c"), f"struct {tag} *{p} = &{s}[i];")
     field = w.pick("w", "b.v", "c.v")
+    w.code += w.loop([f"struct {base} *q = &{s}[i].c;", f"q->v = {s}[i].w + q->v;"], PARALLEL)
     w.code += w.loop(w.mixed([made, f"{p}->{field} = {s}[i{k}].{w.pick(field, field, 'w')} + 1;"]), OPEN, "2")
 
 
