@@ -129,15 +129,16 @@ def difference(before: str, after: str) -> Replacement:
 
 
 def _start_after(subject: Subject, changed: Replacement, after: str, at: int) -> int | None:
-    """The start of the line of `at` in a changed text, which may lack declarations on lines of their own
-    before it; `None` where something else before it has changed."""
+    """The place of `at` in a changed text, which may lack declarations on lines of their own before it, or of
+    the blanks before it on its line; `None` where something else before it has changed."""
     declared = {
         subject.text.count("\n", 0, subject.start + each.start_byte)
         for each in every(function_node(subject))
         if each.type == "declaration" and each.start_point.row == each.end_point.row
     }
     here = subject.text.rfind("\n", 0, min(changed.span.start, at)) + 1
-    place, last = here, at - len(subject.line_before(at))
+    beside = subject.line_before(at)
+    place, last = here, at - len(beside)
     while here < last:
         line = subject.text[here : subject.text.index("\n", here) + 1]
         if after.startswith(line, place):
@@ -145,7 +146,9 @@ def _start_after(subject: Subject, changed: Replacement, after: str, at: int) ->
         elif subject.text.count("\n", 0, here) not in declared:
             return None
         here += len(line)
-    return place if here == last else None
+    if here != last or not after.startswith(beside, place):
+        return None
+    return place + len(beside) if beside.strip() else place
 
 
 _PLAIN = (

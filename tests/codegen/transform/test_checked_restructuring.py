@@ -96,12 +96,23 @@ int main(void)
 """
 
 
-@pytest.mark.usefixtures("gcc")
-@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
-def test_arrays_may_lie_anywhere(kernel: str) -> None:
+def restructured(kernel: str) -> Edited:
     (placed,) = analyse("f.c", kernel, SMALL, schedules=False).functions
     answer = edit("f.c", kernel, SMALL, Ask("restructure", "kernel", placed.start, 1))
     assert isinstance(answer, Edited), answer
+    return answer
+
+
+@pytest.mark.parametrize("beside", ["b[0][0] += 1.0;", "/* counts */ int count = 0;"])
+def test_code_on_the_line_of_a_loop_is_not_repeated(beside: str) -> None:
+    kernel = KERNELS["a product"].replace("    for (int i", f"    {beside} for (int i", 1)
+    assert applied(kernel, restructured(kernel).replacements).count(beside) == 1
+
+
+@pytest.mark.usefixtures("gcc")
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
+def test_arrays_may_lie_anywhere(kernel: str) -> None:
+    answer = restructured(kernel)
     assert not answer.assumptions
     after = applied(kernel, answer.replacements)
     assert "} else {" in after
