@@ -39,7 +39,7 @@ from polylsp.ide.lookup import (
     outermost_of_nest,
 )
 from polylsp.ide.ready_actions import ReadyOffer
-from polylsp.ide.transform_offers import restructuring, told
+from polylsp.ide.transform_offers import RUN_CODES, restructuring, told
 from polylsp.ir.directive import (
     ConditionalRace,
     DirectiveFacts,
@@ -84,16 +84,6 @@ TARGET_NAMES: dict[Target, str] = {
     "openmp-target": "OpenMP offloading",
     "numba": "Numba",
 }
-
-RUN_CODES = (
-    "parallel-loop",
-    "parallel-band",
-    "reduction-loop",
-    "needs-privatization",
-    "needs-restrict",
-    "needs-assumption",
-)
-"""Findings that running the loop in parallel answers."""
 
 Kind = Literal["quickfix", "refactor.rewrite"]
 

@@ -20,15 +20,8 @@ from polylsp.model.facts import (
 )
 
 _OVERLAP = ("needs-restrict", "needs-assumption")
-
-_RUN = (
-    "parallel-loop",
-    "parallel-band",
-    "reduction-loop",
-    *_OVERLAP,
-    "needs-privatization",
-    "sequential-loop",
-)
+RUN_CODES = ("parallel-loop", "parallel-band", "reduction-loop", "needs-privatization", *_OVERLAP)
+"""Findings that running the loop in parallel answers."""
 
 _REUSING = frozenset[ActionName](("unroll-and-jam", "time-tile"))
 """Parts of restructuring after which a loaded value is used several times, which no directive achieves."""
@@ -124,9 +117,8 @@ def _told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Pos
             several = f"loops {names}" if len(loops) > 1 else f"loop {names}"
             return Told(f"Write the {several} with NumPy's slices")
         case "restructure":
-            return Told(
-                _restructuring(placed, possible), codes=_RUN, reuses=not _REUSING.isdisjoint(possible.parts)
-            )
+            codes, reuses = (*RUN_CODES, "sequential-loop"), not _REUSING.isdisjoint(possible.parts)
+            return Told(_restructuring(placed, possible), codes=codes, reuses=reuses)
         case _:
             return None
 

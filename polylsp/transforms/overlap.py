@@ -4,7 +4,7 @@ arrays have no repeated value, else the original (run-time alias checks: Doerfer
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -72,13 +72,13 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
         )
     style = style_of(subject, [text])
     searches = [_search(subject, root, each, style) for each in lists]
-    checks = [_check(subject, stretch_of(subject, root), pair) for pair in pairs]
-    refused = [each for each in (*searches, *checks) if isinstance(each, Declined)]
+    tests = _checks(subject, stretch_of(subject, root), pairs)
     parallel = openmp.edit(subject, root.ordinal, settings)
-    if refused or isinstance(parallel, Declined):
-        return refused[0] if refused else parallel
+    for each in (*searches, tests, parallel):
+        if isinstance(each, Declined):
+            return each
+    assert not isinstance(tests, Declined) and not isinstance(parallel, Declined)
     found = [each for each in searches if not isinstance(each, Declined)]
-    tests = [one for each in checks if not isinstance(each, Declined) for one in each]
     choice = Made(
         _condition([*(each.result for each in found), *tests]),
         (Written(_edited(subject, text.span, parallel.replacements)),),
@@ -108,14 +108,12 @@ def checked(subject: Subject, after: str, pairs: Sequence[Assumption]) -> Replac
     if start is None or not movable or is_directed(subject, first):
         return Declined("The loops and what stands between them cannot be put in a branch together.")
     region = Stretch(Site(loops[0].site.first, loops[-1].site.last), ())
-    tests = [_check(subject, region, pair) for pair in pairs]
-    refused = next((each for each in tests if isinstance(each, Declined)), None)
-    if refused is not None:
-        return refused
+    tests = _checks(subject, region, pairs)
+    if isinstance(tests, Declined):
+        return tests
     style = style_of(subject, [first])
     instead = Written(after[start : whole.end + len(after) - len(subject.text)])
-    header = _condition([one for each in tests if not isinstance(each, Declined) for one in each])
-    choice = Made(header, (instead,), style.braces, otherwise=(Kept(whole),))
+    choice = Made(_condition(tests), (instead,), style.braces, otherwise=(Kept(whole),))
     return replaced(subject, replace(first, span=whole), (choice,), style)
 
 
@@ -265,14 +263,24 @@ def _search(subject: Subject, root: LoopFacts, name: str, style: Style) -> _Sear
     return _Search((Written(f"int {result} = 1;"), used), result)
 
 
-def _check(subject: Subject, region: Stretch, pair: Assumption) -> tuple[str, ...] | Declined:
-    """The conditions in C, just before a region, under which two arrays are apart in all of it."""
-    found = [_extents(subject, region, name) for name in pair.subjects]
-    if not all(found):
+def _checks(subject: Subject, region: Stretch, pairs: Sequence[Assumption]) -> list[str] | Declined:
+    """The conditions in C, just before a region, in all of which the arrays of each pair are then apart."""
+    scops = _scops(subject, region)
+    names = dict.fromkeys(name for pair in pairs for name in pair.subjects)
+    extents = {name: _extents(subject, scops, region, name) for name in names}
+    tests: list[str] = []
+    for pair in pairs:
         first, second = pair.subjects
-        where = "the loop uses" if len(_scops(subject, region)) == 1 else "these loops use"
-        return Declined(f"How much of `{first}` and `{second}` {where} cannot be written down before it.")
-    types = {each.pointed for extents in found for each in extents}
+        if not extents[first] or not extents[second]:
+            where = "the loop uses" if len(scops) == 1 else "these loops use"
+            return Declined(f"How much of `{first}` and `{second}` {where} cannot be written down before it.")
+        tests += _apart(extents[first], extents[second])
+    return tests
+
+
+def _apart(first: Sequence[_Bounds], second: Sequence[_Bounds]) -> Iterator[str]:
+    """The conditions in C under which the parts of two arrays do not overlap."""
+    types = {each.pointed for each in (*first, *second)}
     cast = "(const char *)" if len(types) > 1 else ""
 
     def place(text: str) -> str:
@@ -282,17 +290,15 @@ def _check(subject: Subject, region: Stretch, pair: Assumption) -> tuple[str, ..
         ends = " && ".join(f"{place(end)} <= {place(other.start)}" for end in one.ends)
         return f"({ends})" if len(one.ends) > 1 else ends
 
-    return (
-        *(each for extents in found for extent in extents for each in extent.if_true),
-        *(f"{before(one, other)} || {before(other, one)}" for one in found[0] for other in found[1]),
-    )
+    yield from (test for each in (*first, *second) for test in each.if_true)
+    yield from (f"{before(one, other)} || {before(other, one)}" for one in first for other in second)
 
 
-def _extents(subject: Subject, region: Stretch, name: str) -> tuple[_Bounds, ...]:
+def _extents(subject: Subject, scops: Sequence[Scop], region: Stretch, name: str) -> tuple[_Bounds, ...]:
     """The parts of an array that the nests of a region touch, each once; empty where one of them cannot be
     written before the region."""
     found: dict[_Bounds, None] = {}
-    for scop in _scops(subject, region):
+    for scop in scops:
         inside = [a for a in region.accesses(scop) if a.memory.path == name]
         memory = array_of(subject, scop, region, name, linear=True) if inside else None
         bounds = _bounds(subject, scop, region, memory, inside) if memory is not None else None

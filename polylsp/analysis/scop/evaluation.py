@@ -526,10 +526,12 @@ def _binary(expression: Binary, scope: Scope) -> Value:
 def _may_have_wrapped(value: Poly, of_type: Integer, scope: Scope) -> bool:
     """True if parameters may make an unsigned value of 64 bits larger than that, on which no assumption is
     (see `_unwrapped_above`)."""
+    if of_type.bits != 64:
+        return False
     terms = [(m, c) for m, c in value.terms if Poly(((m, c),)).symbols.isdisjoint(scope.dimensions)]
     fixed = Poly(tuple(terms))
     plain = all(isinstance(atom, Symbol) for monomial, _ in fixed.terms for atom in monomial)
-    return of_type.bits == 64 and plain and not _stays_below(fixed, 1 << 64, scope)
+    return plain and not _stays_below(fixed, 1 << 64, scope)
 
 
 def _of_element(expression: Binary, left: Value, right: Value, scope: Scope) -> Opaque | None:

@@ -20,7 +20,6 @@ from polylsp.frontends.c.types import (
     VOID,
     canonical,
     common,
-    in_library,
     is_allocator,
     is_arithmetic,
     is_forgetful,
@@ -118,8 +117,7 @@ def call(context: Context, node: Any, fx: Effects) -> Expr:
     site = context.site(node)
     if name in ("__builtin_constant_p", "__builtin_prefetch"):
         return Constant(0, INT, site)
-    promises = known is not None and (known.const or known.pure or _is_tabulated(name, known))
-    if known is not None and known.defined and known.replaceable and not promises:
+    if known is not None and known.defined and known.replaceable and not (known.const or known.pure):
         message = f"`{name}` is declared `{known.replaceable}`: it may do something else than its body says"
         refuse(fx, "unknown-call", site, message)
     pure = known.const if known is not None else False
@@ -245,10 +243,6 @@ def _passed(argument: Expr, wanted: Type | None) -> Expr:
 def _is_library(known: Prototype | None) -> bool:
     """A function that is only declared, or not at all, is the library's of that name."""
     return known is None or not known.defined
-
-
-def _is_tabulated(name: str, known: Prototype) -> bool:
-    return in_library(name) and not known.defined
 
 
 def _result(name: str, known: Prototype | None) -> Type:

@@ -9,7 +9,15 @@ from typing import Any
 from pycparser import c_ast
 
 from polylsp.frontends.c.declared_attributes import changes_layout, makes_another_type
-from polylsp.frontends.c.lowering_context import Context, Effects, Member, Prototype, refuse, token_of
+from polylsp.frontends.c.lowering_context import (
+    Context,
+    Effects,
+    Member,
+    Prototype,
+    is_update,
+    refuse,
+    token_of,
+)
 from polylsp.frontends.c.types import INT, LONG, UNSIGNED, basic, size, wrapped
 from polylsp.frontends.c.values import settle
 from polylsp.ir.program import (
@@ -160,7 +168,7 @@ def _evaluated_extent(context: Context, dim: Any, fx: Effects) -> Expr | None:
 def _has_effects(context: Context, node: Any) -> bool:
     """True if an expression changes something, or calls a declared function; others are macros of headers
     that are not there."""
-    if isinstance(node, c_ast.Assignment) or getattr(node, "op", "") in ("++", "--", "p++", "p--"):
+    if is_update(node):
         return True
     name = node.name.name if isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID) else ""
     if isinstance(node, c_ast.FuncCall) and (not name or context.lookup(name) is not None):

@@ -8,7 +8,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polylsp.frontends.c.lowering_context import Context, Sites
+from polylsp.frontends.c.lowering_context import Context, Sites, is_update
 from polylsp.frontends.c.types import number
 from polylsp.ir.effects import effects, may_alias_types
 from polylsp.ir.program import (
@@ -101,10 +101,10 @@ def _unusual_start(sites: Sites, written: Any, before: Sequence[Statement], body
     """Finding about a first part with more than one variable or value, or with a value that each thread would
     compute anew, though it has effects or the loop may change it; or that is converted to a whole number."""
     declared = written.decls if isinstance(written, c_ast.DeclList) else []
-    if len(declared) > 1 or (isinstance(written, c_ast.ExprList) and not all(map(_sets, written.exprs))):
+    if len(declared) > 1 or (isinstance(written, c_ast.ExprList) and not all(map(is_update, written.exprs))):
         return f"{STARTS_MORE} one value of its counter alone"
-    is_update = isinstance(written, c_ast.Assignment) and written.op != "="
-    if is_update or isinstance(written, c_ast.UnaryOp):
+    adds = isinstance(written, c_ast.Assignment) and written.op != "="
+    if adds or isinstance(written, c_ast.UnaryOp):
         return f"{STARTS_MORE} a value of its counter"
     values = [each.value for each in before if isinstance(each, Assign)]
     has_effects = (
@@ -178,10 +178,6 @@ def _is_rounded(sites: Sites, value: Expr) -> bool:
 _DIGITS = frozenset(".0123456789")
 
 
-def _sets(node: Any) -> bool:
-    return isinstance(node, c_ast.Assignment) or getattr(node, "op", "") in ("++", "--", "p++", "p--")
-
-
 def _may_have_effects(value: Expr) -> bool:
     return isinstance(value, Call) and not value.pure and not value.reads_memory
 
@@ -190,7 +186,7 @@ def _unusual_step(written: Any) -> str:
     """Finding about a last part with commas that the model does not show."""
     parts = written.exprs if isinstance(written, c_ast.ExprList) else [written]
     amounts = [getattr(each, "rvalue", None) for each in parts]
-    is_idle = len(parts) > 1 and not all(map(_sets, parts))
+    is_idle = len(parts) > 1 and not all(map(is_update, parts))
     return f"{CHANGES_MORE} its counter alone" if is_idle or any(map(_has_comma, amounts)) else ""
 
 

@@ -342,6 +342,11 @@ def refuse(fx: Effects, code: RejectionCode, site: Site, message: str, advice: s
     fx.rejections.append(Rejection(code, site, message, advice))
 
 
+def is_update(node: Any) -> bool:
+    """True for an assignment, `++` and `--` in the tree of the source."""
+    return isinstance(node, c_ast.Assignment) or getattr(node, "op", "") in ("++", "--", "p++", "p--")
+
+
 def occurrences(expr: Expr | Any, variable: Variable) -> int:
     """Number of times that an expression or a place names a variable."""
     if isinstance(expr, Variable):

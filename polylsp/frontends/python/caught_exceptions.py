@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.nodes import children, nodes_in_all, own_nodes
+from polylsp.frontends.python.syntax import blocks
 from polylsp.ir.program import Block, If, Loop, Rejection, Statement, Unsupported
 
 _ARITHMETIC = frozenset(("ZeroDivisionError", "ArithmeticError", "OverflowError", "FloatingPointError"))
@@ -45,7 +46,8 @@ def caught_loops(body: Sequence[ast.stmt]) -> frozenset[int]:
     tries = [one for one in nodes if isinstance(one, ast.Try)]
     if not tries:
         return frozenset()
-    behind = {id(one): after for block in _blocks(body, nodes) for one, after in pairwise(block)}
+    inner = (block for one in nodes if isinstance(one, ast.stmt) for block in blocks(one))
+    behind = {id(one): after for block in (body, *inner) for one, after in pairwise(block)}
     return frozenset(
         id(loop)
         for each in tries
@@ -78,13 +80,6 @@ def _opaque(statement: Statement, first: Unsupported) -> Statement:
             return replace(statement, then=parts[0], otherwise=parts[1])  # type: ignore[arg-type]
         case _:
             return statement
-
-
-def _blocks(body: Sequence[ast.stmt], nodes: Sequence[ast.AST]) -> Iterator[Sequence[ast.stmt]]:
-    yield body
-    for one in nodes:
-        if isinstance(one, ast.stmt | ast.ExceptHandler):
-            yield from (getattr(one, name, ()) for name in ("body", "orelse", "finalbody"))
 
 
 def _goes_on(last: ast.stmt) -> bool:
