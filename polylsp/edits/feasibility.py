@@ -20,8 +20,8 @@ from polylsp.core.text import Span
 from polylsp.edits.answer import answer
 from polylsp.emit.c_syntax import LoopText, loop_text
 from polylsp.emit.subject import Again, Subject
-from polylsp.ir.effects import effects, walk
-from polylsp.ir.program import Array, Assign, Floating, Pointer, Variable
+from polylsp.ir.effects import effects
+from polylsp.ir.program import Array, Pointer, Variable
 from polylsp.ir.verdict import Parallel, Sequential
 from polylsp.model.action import (
     KERNELS_OF,
@@ -51,6 +51,7 @@ from polylsp.schedule.chain import Chain, chain_around, chain_inside
 from polylsp.targets.directives.loop_nesting import work_of
 from polylsp.targets.directives.rewriting import without_hints
 from polylsp.targets.numpy_slices import loops_of
+from polylsp.transforms import simd
 
 _IN = isl.dim_type.in_
 _OUT = isl.dim_type.out
@@ -223,10 +224,11 @@ class Trials:
 # --------------------------------------------------------------------------------------------------
 
 
-_MOVING: frozenset[ActionName] = frozenset(
+_REORDERING: frozenset[ActionName] = frozenset(
     ("distribute", "interchange", "skew", "tile", "time-tile", "unroll-and-jam")
 )
-"""Parts of restructuring that directives alone do not do."""
+"""Parts of restructuring that directives alone do not do. Sums for the vector unit count too where they stand
+inside of other loops: on a loop alone they are an action of their own."""
 
 
 def faster(trials: Trials) -> Iterator[Possible]:
@@ -238,17 +240,12 @@ def faster(trials: Trials) -> Iterator[Possible]:
 
 
 def _sums(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
-    """Sums of floating-point numbers: others a compiler adds up in any order by itself."""
-    if not _adds_floats(trials.subject, loop):
+    """Sums for the vector unit."""
+    if not simd.pays(trials.subject, loop.ordinal):
         return
     made = trials.answer("simd", loop.ordinal, loop.ordinal)
     if isinstance(made, Edited):
         yield Possible("simd", loop.ordinal, (loop.ordinal,), assumptions=made.assumptions)
-
-
-def _adds_floats(subject: Subject, loop: LoopFacts) -> bool:
-    inside = walk(subject.loop(loop.ordinal).body)
-    return any(isinstance(s, Assign) and isinstance(s.target.type, Floating) for s in inside)
 
 
 def _jams(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
@@ -268,11 +265,15 @@ def _restructured(trials: Trials) -> Iterator[Possible]:
     """All loops of the function at once: offered on each that is rewritten."""
     subject = trials.subject
     made = trials.answer("restructure", subject.facts.loops[0].ordinal, subject.function.name)
-    if not isinstance(made, Edited) or _MOVING.isdisjoint(made.parts):
+    if not isinstance(made, Edited):
         return
     whole = replaced(made)
     outermost = [each for each in subject.facts.loops if each.depth == 1]
     chosen = [o for o in outermost if _meet(whole, subject.span(o.site))]
+    nests = any(each.parent == o.ordinal for o in chosen for each in subject.facts.loops)
+    helping = _REORDERING | {"simd"} if nests else _REORDERING
+    if helping.isdisjoint(made.parts):
+        return
     loops = tuple(o.ordinal for o in chosen)
     for loop in subject.facts.loops:
         if any(o.site.first <= loop.site.first <= o.site.last for o in chosen):
@@ -426,8 +427,9 @@ def _assumed(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
     roots = _roots(trials, loop)
     chosen = tuple(root.ordinal for root in roots)
     is_checked = len(roots) == 1 and bool(assumed(roots[0], *CHECKED_WHEN_RUN))
-    if is_checked and trials.succeeds("overlap-check", loop.ordinal, chosen):
-        yield Possible("overlap-check", loop.ordinal, chosen)
+    made = trials.answer("overlap-check", loop.ordinal, chosen) if is_checked else None
+    if isinstance(made, Edited):
+        yield Possible("overlap-check", loop.ordinal, chosen, assumptions=made.assumptions)
 
 
 # --- Orders ------------------------------------------------------------------------------
@@ -452,16 +454,16 @@ def _chained(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
 def _alone(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
     """The transforms of one loop, and of two neighbours."""
     ordinal, parallel = loop.ordinal, isinstance(loop.verdict, Parallel)
-    own: TransformName = "privatize" if parallel else "distribute"
-    if trials.succeeds(own, ordinal, ordinal):
-        yield Possible(own, ordinal, (ordinal,))
-    for action in _REWRITING:
-        if parallel and trials.succeeds(action, ordinal, ordinal):
-            yield Possible(action, ordinal, (ordinal,))
+    if parallel and trials.succeeds("privatize", ordinal, ordinal):
+        yield Possible("privatize", ordinal, (ordinal,))
+    actions: tuple[TransformName, ...] = _REWRITING if parallel else ("distribute",)
+    if not parallel and expands_to_split(trials.subject, loop):
+        actions = (*actions, "expand")
+    for action in actions:
+        made = trials.answer(action, ordinal, ordinal)
+        if isinstance(made, Edited):
+            yield Possible(action, ordinal, (ordinal,), assumptions=made.assumptions)
     yield from _from_copies(trials, loop)
-    helps = not parallel and expands_to_split(trials.subject, loop)
-    if helps and trials.succeeds("expand", ordinal, ordinal):
-        yield Possible("expand", ordinal, (ordinal,))
     fused = trials.answer("fuse", ordinal, ordinal)
     if isinstance(fused, Edited):
         pair = fused_pair(trials.subject, loop, fused)

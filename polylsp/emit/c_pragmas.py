@@ -225,6 +225,12 @@ def listed(name: str, arguments: Iterable[str]) -> Clause | None:
     return Clause(name, names) if names else None
 
 
+def all_of(tests: Iterable[str]) -> list[str]:
+    """Different conditions in C as operands of `&&`; a single one as it is."""
+    different = list(dict.fromkeys(filter(None, tests)))
+    return different if len(different) == 1 else [f"({c})" if "||" in c else c for c in different]
+
+
 def condition(text: str, modifier: str = "") -> Clause | None:
     """The clause that turns a directive off where a condition in C does not hold, if there is one."""
     return Clause("if", (text,), modifier) if text else None
@@ -233,12 +239,29 @@ def condition(text: str, modifier: str = "") -> Clause | None:
 def _lines(indentation: str, head: str, rest: tuple[Clause, ...]) -> Iterator[str]:
     line = indentation + head
     for clause in rest:
+        first, *further = _terms(str(clause))
         if len(line) + len(str(clause)) + 1 > _WIDTH:
             yield line
-            line = f"{indentation}    {clause}"
+            line = f"{indentation}    {first}"
         else:
-            line = f"{line} {clause}"
+            line, further = f"{line} {clause}", []
+        for term in further:
+            if len(line) + len(term) + 1 > _WIDTH:
+                yield line
+                line = f"{indentation}       {term}"
+            else:
+                line = f"{line} {term}"
     yield line
+
+
+def _terms(clause: str) -> list[str]:
+    """The parts of a clause that `&&` joins, each with the operator before it."""
+    depth, starts = 0, [0]
+    for at, letter in enumerate(clause):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 1 and clause.startswith(" && ", at):
+            starts.append(at + 1)
+    return [clause[a:b].rstrip() for a, b in zip(starts, [*starts[1:], len(clause)], strict=True)]
 
 
 # --------------------------------------------------------------------------------------------------

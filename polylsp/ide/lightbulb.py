@@ -106,7 +106,7 @@ def _as_fix(offer: Offer) -> Offer:
 
 
 def _best(listed: Sequence[Offer], codes: frozenset[str]) -> Offer | None:
-    """The offer that answers one of some findings best: restructuring where it makes more of loaded values
+    """The offer that answers one of some findings best: restructuring where it makes each thread faster
     or rests on no condition while others do, and where a directive would start threads again and again."""
     ranked = [action for code in _BEST if code in codes for action in _BEST[code]]
     able = [each for each in listed if each.ask.action in ranked and not each.disabled]
@@ -116,8 +116,8 @@ def _best(listed: Sequence[Offer], codes: frozenset[str]) -> Offer | None:
     if found is None:
         return best
     if best is None:
-        return found if found.reuses and not found.conditional else None
-    is_better = not found.conditional and (found.reuses or best.conditional)
+        return found if found.speeds_threads and not found.conditional else None
+    is_better = not found.conditional and (found.speeds_threads or best.conditional)
     return found if is_better or best.often else best
 
 

@@ -23,8 +23,9 @@ _OVERLAP = ("needs-restrict", "needs-assumption")
 RUN_CODES = ("parallel-loop", "parallel-band", "reduction-loop", "needs-privatization", *_OVERLAP)
 """Findings that running the loop in parallel answers."""
 
-_REUSING = frozenset[ActionName](("unroll-and-jam", "time-tile"))
-"""Parts of restructuring after which a loaded value is used several times, which no directive achieves."""
+_BEYOND_THREADS = frozenset[ActionName](("unroll-and-jam", "time-tile", "simd"))
+"""Parts of restructuring that make each thread faster, which threads alone do not: a loaded value is used
+several times, or the vector unit adds up."""
 
 _DONE: dict[ActionName, str] = {
     "time-tile": "run time steps in blocks",
@@ -48,7 +49,7 @@ class Told:
     codes: tuple[str, ...] = ()
     preferred: bool = False
     conditional: bool = False
-    reuses: bool = False
+    speeds_threads: bool = False
 
 
 def told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Possible) -> Told | None:
@@ -117,8 +118,8 @@ def _told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Pos
             several = f"loops {names}" if len(loops) > 1 else f"loop {names}"
             return Told(f"Write the {several} with NumPy's slices")
         case "restructure":
-            codes, reuses = (*RUN_CODES, "sequential-loop"), not _REUSING.isdisjoint(possible.parts)
-            return Told(_restructuring(placed, possible), codes=codes, reuses=reuses)
+            codes, speeds = (*RUN_CODES, "sequential-loop"), not _BEYOND_THREADS.isdisjoint(possible.parts)
+            return Told(_restructuring(placed, possible), codes=codes, speeds_threads=speeds)
         case _:
             return None
 

@@ -228,7 +228,7 @@ def type_words(subject: Subject, chain: Chain) -> str:
 # --------------------------------------------------------------------------------------------------
 
 
-_IN, _OUT = isl.dim_type.in_, isl.dim_type.out
+_IN, _OUT, _SET, _PARAM = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set, isl.dim_type.param
 
 
 def loop_costs(scop: Scop, ordinals: Sequence[int]) -> tuple[int, ...]:
@@ -236,6 +236,26 @@ def loop_costs(scop: Scop, ordinals: Sequence[int]) -> tuple[int, ...]:
     over all accesses, in eighths of a line: the smaller the better."""
     inside = [a for a in scop.accesses if ordinals[-1] in scop.statements[a.statement].loops]
     return tuple(sum(_lines(scop, a, ordinal) for a in inside) for ordinal in ordinals)
+
+
+def most_iterations(subject: Subject, ordinal: int) -> int | None:
+    """Largest trip count of the loop in one iteration of those around it, if it is constant."""
+    found = subject.nest(ordinal)
+    domain = found[1].scop.loops[ordinal].domain if found is not None else None
+    if domain is None or not domain.dim(_SET):
+        return None
+    outer = domain.dim(_SET) - 1
+    counted = isl.Map.from_domain(domain).add_dims(_OUT, 1)
+    counted = counted.equate(_IN, outer, _OUT, 0)
+    counted = counted.project_out(_IN, outer, 1)
+    apart = counted.reverse().apply_range(counted).deltas()
+    apart = apart.project_out(_PARAM, 0, apart.dim(_PARAM))
+    if apart.is_empty() or not apart.is_bounded():
+        return None
+    high = apart.dim_max_val(0)
+    # isl's optimum can be wrong beside divisions: no point may lie beyond.
+    within = apart.upper_bound_val(_SET, 0, high)
+    return high.to_python() + 1 if apart.is_subset(within) else None
 
 
 def walks_along(scop: Scop, ordinal: int) -> bool:

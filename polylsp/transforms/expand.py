@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import islpy as isl
-
 from polylsp.analysis.dependence.conflicts import Conflicts, same_iteration
 from polylsp.core.settings import Settings
 from polylsp.core.text import Span, newline
@@ -45,7 +43,15 @@ from polylsp.ir.program import (
     subscripts,
 )
 from polylsp.model.action import Answer, Declined, Edited, Replacement, applied
-from polylsp.schedule.chain import Chain, fresh_name, is_directed, is_homonym, opened, unstable
+from polylsp.schedule.chain import (
+    Chain,
+    fresh_name,
+    is_directed,
+    is_homonym,
+    most_iterations,
+    opened,
+    unstable,
+)
 from polylsp.schedule.loop_headers import Iterations, bounds_of, iterations, spelled
 from polylsp.schedule.statement_leaves import Leaves, counter, leaves_of
 from polylsp.targets.directives.loop_nesting import surely_run
@@ -75,7 +81,7 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
         return Declined(
             f"No variable is set anew in each iteration of `{name}` and used in several parts of it."
         )
-    count = _count(subject, ordinal)
+    count = most_iterations(subject, ordinal)
     if count is None or count * 8 > _MOST_BYTES:
         return Declined(f"The trip count of the loop `{name}` is unknown, or too large for a local array.")
     extent = _extent(subject, ordinal, text, points)
@@ -129,26 +135,6 @@ def shared_scalars(subject: Subject, ordinal: int) -> Iterator[Variable]:
 def _start(subject: Subject, statement: Statement) -> int:
     site = getattr(statement, "site", None)
     return -1 if site is None else subject.span(site).start
-
-
-def _count(subject: Subject, ordinal: int) -> int | None:
-    """Largest trip count of the loop in one iteration of those around it, if it is constant."""
-    found = subject.nest(ordinal)
-    domain = found[1].scop.loops[ordinal].domain if found is not None else None
-    if domain is None or not domain.dim(isl.dim_type.set):
-        return None
-    outer = domain.dim(isl.dim_type.set) - 1
-    counted = isl.Map.from_domain(domain).add_dims(isl.dim_type.out, 1)
-    counted = counted.equate(isl.dim_type.in_, outer, isl.dim_type.out, 0)
-    counted = counted.project_out(isl.dim_type.in_, outer, 1)
-    apart = counted.reverse().apply_range(counted).deltas()
-    apart = apart.project_out(isl.dim_type.param, 0, apart.dim(isl.dim_type.param))
-    if apart.is_empty() or not apart.is_bounded():
-        return None
-    high = apart.dim_max_val(0)
-    # isl's optimum can be wrong beside divisions: no point may lie beyond.
-    within = apart.upper_bound_val(isl.dim_type.set, 0, high)
-    return high.to_python() + 1 if apart.is_subset(within) else None
 
 
 def _index(points: Iterations) -> str:

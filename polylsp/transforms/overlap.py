@@ -13,7 +13,7 @@ from tree_sitter import Node
 from polylsp.core.settings import Settings
 from polylsp.core.text import Span
 from polylsp.emit.affine_bounds import alone, highest_row, largest, lowest_row, smallest, spelled
-from polylsp.emit.c_pragmas import Stretch, stretch_of
+from polylsp.emit.c_pragmas import Stretch, all_of, stretch_of
 from polylsp.emit.c_syntax import LoopText, every, function_node, loop_text
 from polylsp.emit.c_text import (
     Kept,
@@ -50,8 +50,8 @@ class _Bounds:
 
 
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
-    """`if (x + n <= y || y + m <= x)` with the loop in parallel, `else` with the loop as it is; before it,
-    loops that look for repeated values."""
+    """The loop in parallel `if(x + n <= y || y + m <= x)`; before it, loops that look for repeated values.
+    Where a directive that is turned off changes more than the order, the loop stands there twice."""
     roots = parallel_roots(subject.facts, ordinal)
     root = roots[0] if len(roots) == 1 else subject.known(ordinal)
     name = root.iterator or root.kind
@@ -66,29 +66,41 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
         return text
     if is_directed(subject, text):
         return Declined(f"A directive stands before the loop `{name}` already.")
-    if _stands_once(text.node):
+    once = _runs_in_order(subject, root.verdict)
+    if not once and _stands_once(text.node):
         return Declined(
             f"The loop `{name}` has a label or a static variable, which cannot stand in two loops."
         )
     style = style_of(subject, [text])
     searches = [_search(subject, root, each, style) for each in lists]
     tests = _checks(subject, stretch_of(subject, root), pairs)
-    parallel = openmp.edit(subject, root.ordinal, settings)
-    for each in (*searches, tests, parallel):
+    for each in (*searches, tests):
         if isinstance(each, Declined):
             return each
-    assert not isinstance(tests, Declined) and not isinstance(parallel, Declined)
+    assert not isinstance(tests, Declined)
     found = [each for each in searches if not isinstance(each, Declined)]
-    choice = Made(
-        _condition([*(each.result for each in found), *tests]),
-        (Written(_edited(subject, text.span, parallel.replacements)),),
-        style.braces,
-        otherwise=(kept_statement(text.span),),
-    )
+    conditions = [*(each.result for each in found), *tests]
+    parallel = openmp.edit(subject, root.ordinal, settings, tuple(conditions) if once else ())
+    if isinstance(parallel, Declined):
+        return parallel
+    rest = tuple(each for each in root.verdict.assumptions if each.kind not in CHECKED_WHEN_RUN)
+    if once and not found:
+        return Edited(parallel.replacements, rest, parallel.remarks)
+    choice: Piece = Written(_edited(subject, text.span, parallel.replacements))
+    if not once:
+        choice = Made(_condition(conditions), (choice,), style.braces, otherwise=(kept_statement(text.span),))
     pieces = (*(piece for each in found for piece in each.pieces), choice)
     headers = included(subject, "stdlib.h") if found else ()
-    rest = tuple(each for each in root.verdict.assumptions if each.kind not in CHECKED_WHEN_RUN)
     return Edited((*headers, replaced(subject, text, pieces, style)), rest, parallel.remarks)
+
+
+def _runs_in_order(subject: Subject, verdict: Parallel) -> bool:
+    """True if one thread, which a directive's `if` leaves, computes what the loop does: no pointer leads to a
+    variable of which it has a copy."""
+    copied = {*verdict.private, *verdict.lastprivate, *(each.variable for each in verdict.reductions)}
+    own = {v.source_name for v in subject.variables if v.storage in ("global", "static") or v.escapes}
+    sums_in_memory = any(each.is_array for each in verdict.reductions)
+    return not sums_in_memory and copied.isdisjoint(own)
 
 
 def checked(subject: Subject, after: str, pairs: Sequence[Assumption]) -> Replacement | Declined:
@@ -190,7 +202,7 @@ _WIDTH = 100
 
 def _condition(tests: Sequence[str]) -> str:
     """`if (…)` with all of some tests, one in a line where they are too long for a line together."""
-    several = [f"({c})" if "||" in c and len(tests) > 1 else c for c in dict.fromkeys(tests)]
+    several = all_of(tests)
     line = f"if ({' && '.join(several)})"
     return line if len(line) <= _WIDTH else f"if ({f'{chr(10)}    && '.join(several)})"
 

@@ -30,6 +30,7 @@ from polylsp.transforms import (
     overlap,
     panel,
     register_tile,
+    simd,
     skew,
     splitting,
     time_tile,
@@ -459,7 +460,7 @@ def _last(state: State) -> Edited:
         )
         if isinstance(answer, Declined):
             answer = _jammed(state.subject, loop.ordinal, state.settings)
-        if isinstance(answer, Declined):
+        if isinstance(answer, Declined) and simd.pays(state.subject, loop.ordinal):
             name, answer = "simd", transformed("simd", state.subject, loop.ordinal, state.settings)
         if isinstance(answer, Edited):
             made.append(answer)

@@ -8,13 +8,16 @@ from polylsp.emit.c_pragmas import Clause, Directive, clauses, kind_of, listed, 
 from polylsp.emit.directive_placing import before_loop, no_room, removed_hints, together
 from polylsp.emit.subject import Subject
 from polylsp.ir.effects import effects, walk
-from polylsp.ir.program import Assign, Block, Declare
+from polylsp.ir.program import Assign, Block, Declare, Floating
 from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Answer, Declined, Edited
 from polylsp.model.facts import LoopFacts
-from polylsp.schedule.chain import Chain, opened, walks_along
+from polylsp.schedule.chain import Chain, most_iterations, opened, walks_along
 from polylsp.targets.directives.sharing import sharing
 from polylsp.transforms import jam
+
+_LANES = 8
+"""Least number of iterations: the vector unit adds up at most as many numbers at once."""
 
 
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
@@ -38,6 +41,16 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
         return Declined(crowded)
     placed = together(before_loop(subject, known, directive))
     return Edited(placed, sums.assumptions, (*removed_hints(subject, placed), remark))
+
+
+def pays(subject: Subject, ordinal: int) -> bool:
+    """True if a loop adds up floating-point numbers, whose order compilers keep, in more than a few
+    iterations."""
+    inside = walk(subject.loop(ordinal).body)
+    if not any(isinstance(s, Assign) and isinstance(s.target.type, Floating) for s in inside):
+        return False
+    count = most_iterations(subject, ordinal)
+    return count is None or count >= _LANES
 
 
 def _is_directed(subject: Subject, loop: LoopFacts) -> bool:

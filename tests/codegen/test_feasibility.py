@@ -86,7 +86,7 @@ def test_one_that_was_tried_has_another_key() -> None:
     plain, tried = (queries.analyse("key.c", SWEEP, Settings(), edits=edits) for edits in (False, True))
     assert plain.functions[0].answer.key != tried.functions[0].answer.key
     again = queries.analyse("key.c", SWEEP, Settings(), schedules=False)
-    assert again.functions[0].answer is tried.functions[0].answer
+    assert again.functions[0].answer == tried.functions[0].answer
 
 
 def test_an_analysis_that_is_called_off_stops_between_two_edits() -> None:

@@ -11,7 +11,16 @@ import islpy as isl
 from polylsp.core.settings import Settings
 from polylsp.core.text import Span
 from polylsp.emit.affine_bounds import largest, smallest, spelled
-from polylsp.emit.c_pragmas import Clause, Directive, clauses, condition, left_out, listed, of_another_family
+from polylsp.emit.c_pragmas import (
+    Clause,
+    Directive,
+    all_of,
+    clauses,
+    condition,
+    left_out,
+    listed,
+    of_another_family,
+)
 from polylsp.emit.directive_placing import Atomic, before_loop, before_updates, no_room, remark, removed_hints
 from polylsp.emit.source_names import names_at
 from polylsp.emit.subject import Subject
@@ -32,10 +41,11 @@ from polylsp.targets.directives.sharing import Sharing, sharing
 _FEW_ITERATIONS = 32
 
 
-def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
-    """A directive on each loop that is to run in parallel for loop `ordinal`."""
+def edit(subject: Subject, ordinal: int, settings: Settings, only_if: tuple[str, ...] = ()) -> Answer:
+    """A directive on each loop that is to run in parallel for loop `ordinal`. `only_if`: conditions in C;
+    otherwise its iterations run in order."""
     roots = parallel_roots(subject.facts, ordinal)
-    made = [_made(subject, root, settings) for root in roots]
+    made = [_made(subject, root, settings, only_if) for root in roots]
     chosen = [(root, one) for root, one in zip(roots, made, strict=True) if isinstance(one, _Made)]
     refused = [one for one in made if isinstance(one, Declined)]
     if not chosen:
@@ -76,7 +86,9 @@ def _place(replacement: Replacement) -> Span:
     return replacement.span
 
 
-def _made(subject: Subject, root: LoopFacts, settings: Settings) -> _Made | Declined:
+def _made(
+    subject: Subject, root: LoopFacts, settings: Settings, only_if: tuple[str, ...]
+) -> _Made | Declined:
     if root.misfit:
         return Declined(f"A directive cannot stand before the loop `{root.iterator}`: {root.misfit}.")
     if subject.begins_in_macro(root.site):
@@ -95,12 +107,17 @@ def _made(subject: Subject, root: LoopFacts, settings: Settings) -> _Made | Decl
     data = sharing(subject, loops)
     if isinstance(data, Declined):
         return data
-    words = clauses(*_clauses(subject, root, loops, data, settings))
+    words = clauses(*_clauses(subject, root, loops, data, settings, only_if))
     return _Made(Directive("omp", "parallel for", words), data.atomic, data.assumed)
 
 
 def _clauses(
-    subject: Subject, root: LoopFacts, loops: tuple[LoopFacts, ...], data: Sharing, settings: Settings
+    subject: Subject,
+    root: LoopFacts,
+    loops: tuple[LoopFacts, ...],
+    data: Sharing,
+    settings: Settings,
+    only_if: tuple[str, ...],
 ) -> Iterator[Clause | None]:
     if len(loops) > 1:
         yield Clause("collapse", (str(len(loops)),))
@@ -108,11 +125,12 @@ def _clauses(
     yield listed("firstprivate", data.kept)
     yield listed("lastprivate", data.lastprivate)
     yield from data.reductions
-    yield _schedule(subject, loops, "static" if data.lastprivate else "dynamic")
+    # One thread takes dynamic chunks in no order that the standard promises.
+    yield _schedule(subject, loops, "static" if data.lastprivate or only_if else "dynamic")
     work = work_of(subject, root)
     enough = work.condition(settings.parallel_threshold) if work is not None else ""
     guards = (each.guard for each in _assumed(root))
-    yield condition(" && ".join(dict.fromkeys(filter(None, (enough, *guards)))))
+    yield condition(" && ".join(all_of((enough, *guards, *only_if))))
 
 
 def _together(subject: Subject, root: LoopFacts, settings: Settings) -> tuple[LoopFacts, ...]:

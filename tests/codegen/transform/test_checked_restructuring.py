@@ -1,4 +1,5 @@
-"""Restructured loops compute the same wherever their arrays lie: apart, side by side, or over each other."""
+"""Loops that are restructured, or get a directive, under a check for overlap compute the same wherever their
+arrays lie: apart, side by side, or over each other."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import pytest
 
 from polylsp.core.settings import Settings
 from polylsp.engine.queries import analyse, edit
-from polylsp.model.action import Ask, Edited, applied
+from polylsp.model.action import ActionName, Ask, Edited, applied
 from tests.codegen.editing import outputs
 
 SMALL = Settings(parallel_threshold=0, tile_sizes=(3, 4, 5))
@@ -68,6 +69,21 @@ KERNELS = {
                 c[i][j] = c[i][j] - 0.7 * (a[i + 1][j] - a[i][j]);
     }
 }""",
+    "sums of a row": """void kernel(int n, double c[n][n], double a[n][n], double *b) {
+    double *x = c[0], *y = c[n - 1];
+    for (int i = 0; i < n; i++) {
+        x[i] = 0.0;
+        for (int j = 0; j < n; j++)
+            x[i] += a[i][j] * b[j];
+        y[i] = x[i] - y[i];
+    }
+}""",
+    "sums of columns": """void kernel(int n, double c[n][n], double *a, double *b) {
+    double *x = c[0];
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            x[j] += a[i] * b[j];
+}""",
 }
 
 MAIN = """
@@ -96,9 +112,9 @@ int main(void)
 """
 
 
-def restructured(kernel: str) -> Edited:
+def edited(kernel: str, action: ActionName = "restructure") -> Edited:
     (placed,) = analyse("f.c", kernel, SMALL, schedules=False).functions
-    answer = edit("f.c", kernel, SMALL, Ask("restructure", "kernel", placed.start, 1))
+    answer = edit("f.c", kernel, SMALL, Ask(action, "kernel", placed.start, 1))
     assert isinstance(answer, Edited), answer
     return answer
 
@@ -106,17 +122,41 @@ def restructured(kernel: str) -> Edited:
 @pytest.mark.parametrize("beside", ["b[0][0] += 1.0;", "/* counts */ int count = 0;"])
 def test_code_on_the_line_of_a_loop_is_not_repeated(beside: str) -> None:
     kernel = KERNELS["a product"].replace("    for (int i", f"    {beside} for (int i", 1)
-    assert applied(kernel, restructured(kernel).replacements).count(beside) == 1
+    assert applied(kernel, edited(kernel).replacements).count(beside) == 1
 
 
 @pytest.mark.usefixtures("gcc")
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
-def test_arrays_may_lie_anywhere(kernel: str) -> None:
-    answer = restructured(kernel)
+def test_arrays_of_restructured_loops_may_lie_anywhere(kernel: str) -> None:
+    after = compared(kernel, edited(kernel))
+    assert "} else {" in after
+
+
+CHECKED = {
+    "a product": False,
+    "a product of flat arrays": False,
+    "several nests and a variable": False,
+    "columns": False,
+    "sums of a row": False,
+    "sums of columns": True,
+}
+"""Kernels whose first loop gets a directive under a check; true where each thread has a copy of an array, so
+that there are two versions."""
+
+
+@pytest.mark.usefixtures("gcc")
+@pytest.mark.parametrize(("name", "twice"), CHECKED.items(), ids=CHECKED)
+def test_arrays_of_loops_with_a_directive_may_lie_anywhere(name: str, twice: bool) -> None:
+    after = compared(KERNELS[name], edited(KERNELS[name], "overlap-check"))
+    assert ("} else {" in after) is twice
+
+
+def compared(kernel: str, answer: Edited) -> str:
+    """The kernel after an edit, which computes the same."""
     assert not answer.assumptions
     after = applied(kernel, answer.replacements)
-    assert "} else {" in after
     texts = [f"{kernel}\n{MAIN}", f"{after}\n{MAIN}"]
     before, found = outputs(texts, "-fopenmp", "-fsanitize=undefined", threads=(1, 3))
     assert len(before[0].splitlines()) == 36
     assert found == before, after
+    return after
