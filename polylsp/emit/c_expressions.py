@@ -3,7 +3,7 @@ minima and maxima spelled out, division that rounds down; and the loops of its s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Union
 
@@ -24,9 +24,25 @@ class Quotient:
     floors: bool
 
 
-Term = Union[str, Quotient]
+@dataclass(frozen=True, slots=True)
+class Narrow:
+    """A name of fewer than 64 bits in a sum that is to be computed with 64."""
+
+    name: str
+
+
+Term = Union[str, Quotient, Narrow]
 Linear = dict[Term, int]
 """A sum of terms times numbers; the term "" stands for one."""
+
+
+def in_64_bits(value: Linear, wide: Collection[str]) -> Linear:
+    """A sum that C is to compute with 64 bits; the names that have as many are `wide`."""
+    return {
+        Narrow(term) if isinstance(term, str) and term and term not in wide else term: factor
+        for term, factor in value.items()
+    }
+
 
 _OP = isl.ast_expr_op_type
 _KIND = isl.ast_expr_type
@@ -34,12 +50,12 @@ _AND, _OR = (_OP["and_"], _OP.and_then), (_OP["or_"], _OP.or_else)
 _COMPARE = {_OP.lt: "<", _OP.ge: ">=", _OP.gt: ">", _OP.eq: "=="}
 
 
-def text_of(expression: isl.AstExpr, atoms: Mapping[str, str]) -> str:
+def text_of(expression: isl.AstExpr, atoms: Mapping[str, Term]) -> str:
     """An expression in C; names that are keys of `atoms` stand for the texts there."""
     return sum_text(_linear(expression, atoms))
 
 
-def condition_text(expression: isl.AstExpr, atoms: Mapping[str, str]) -> str:
+def condition_text(expression: isl.AstExpr, atoms: Mapping[str, Term]) -> str:
     """A condition in C."""
     operator = operator_of(expression)
     left, right = expression.get_op_arg(0), expression.get_op_arg(1)
@@ -54,13 +70,13 @@ def condition_text(expression: isl.AstExpr, atoms: Mapping[str, str]) -> str:
     return f"{shown} {_COMPARE[operator]} {text_of(right, atoms)}"
 
 
-def _alternative(expression: isl.AstExpr, atoms: Mapping[str, str]) -> str:
+def _alternative(expression: isl.AstExpr, atoms: Mapping[str, Term]) -> str:
     """A side of `||`: compilers warn of `&&` there without parentheses."""
     text = condition_text(expression, atoms)
     return f"({text})" if operator_of(expression) in _AND else text
 
 
-def comparison_text(expression: isl.AstExpr, atoms: Mapping[str, str]) -> str:
+def comparison_text(expression: isl.AstExpr, atoms: Mapping[str, Term]) -> str:
     """A comparison in C, with nothing subtracted where that can be: `i < n` for `n >= i + 1`."""
     if expression.get_type() != _KIND.op or operator_of(expression) not in (_OP.le, _OP.ge):
         return condition_text(expression, atoms)
@@ -96,12 +112,18 @@ def sum_text(value: Linear, not_negative: bool = False) -> str:
     value = _folded(value)
     terms = [(factor, term) for term, factor in value.items() if factor and term]
     terms.sort(key=lambda term: term[0] < 0)
+    first = None
+    if len(terms) > 1 and any(isinstance(term, Narrow) for _, term in terms):
+        # C computes with 64 bits from the first term that has as many.
+        terms.sort(key=lambda term: (term[0] < 0, not _is_wide(*term)))
+        first = None if _is_wide(*terms[0]) else terms[0]
     rest = value.get("", 0)
     if rest or not terms:
         terms.insert(0 if rest > 0 and terms and terms[0][0] < 0 else len(terms), (rest, ""))
     text = ""
     for factor, term in terms:
         shown = _product(abs(factor), term, not_negative and len(terms) == 1)
+        shown = f"(long long){shown}" if (factor, term) == first else shown
         sign = "-" if factor < 0 else "+"
         text = f"{text} {sign} {shown}" if text else (f"-{shown}" if factor < 0 else shown)
     return text
@@ -118,7 +140,16 @@ def _folded(value: Linear) -> Linear:
     return {Quotient(tuple(whole.items()), quotient.denominator, True): 1}
 
 
+def _is_wide(factor: int, term: Term) -> bool:
+    """True if a term of a sum with narrow names has 64 bits in C."""
+    if isinstance(term, Quotient):
+        return any(_is_wide(f, t) for t, f in term.numerator if t)
+    return abs(factor) != 1 if isinstance(term, Narrow) else term.isidentifier()
+
+
 def _product(factor: int, term: Term, not_negative: bool) -> str:
+    if isinstance(term, Narrow):
+        return term.name if factor == 1 else f"{factor}LL * {term.name}"
     if isinstance(term, Quotient):
         text = _quotient(term, not_negative)
         return text if factor == 1 else f"{factor} * ({text})"
@@ -141,7 +172,7 @@ def _factor(text: str) -> str:
 # --- From isl ----------------------------------------------------------------------------
 
 
-def _plus_one(expression: isl.AstExpr, atoms: Mapping[str, str]) -> str:
+def _plus_one(expression: isl.AstExpr, atoms: Mapping[str, Term]) -> str:
     """Expression plus one; within a minimum or maximum, each operand plus one."""
     if expression.get_type() == _KIND.op and operator_of(expression) in (_OP.min, _OP.max):
         found = [added(_linear(each, atoms), {"": 1}, 1) for each in _arguments(expression)]
@@ -149,7 +180,7 @@ def _plus_one(expression: isl.AstExpr, atoms: Mapping[str, str]) -> str:
     return sum_text(added(_linear(expression, atoms), {"": 1}, 1))
 
 
-def _linear(expression: isl.AstExpr, atoms: Mapping[str, str]) -> Linear:
+def _linear(expression: isl.AstExpr, atoms: Mapping[str, Term]) -> Linear:
     kind = expression.get_type()
     if kind == _KIND.int:
         return {"": expression.int_get_val().to_python()}
@@ -250,7 +281,7 @@ class Scan:
     loops: tuple[Counter, ...]
     values: tuple[Counter | None, ...]
     body: Kept | Written
-    atoms: Mapping[str, str]
+    atoms: Mapping[str, Term]
     braces: tuple[Braces, ...]
     others: Mapping[str, Leaf] = field(default_factory=dict[str, "Leaf"])
     apart: tuple[int, ...] = ()

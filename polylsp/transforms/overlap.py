@@ -4,6 +4,7 @@ arrays have no repeated value, else the original (run-time alias checks: Doerfer
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -103,10 +104,10 @@ def _runs_in_order(subject: Subject, verdict: Parallel) -> bool:
     return not sums_in_memory and copied.isdisjoint(own)
 
 
-def checked(subject: Subject, after: str, pairs: Sequence[Assumption]) -> Replacement | Declined:
-    """A change of consecutive outermost loops as a choice when the program runs: the changed loops where the
-    arrays of each of some `pairs` are apart, else the loops as they are. `after` is the whole text with the
-    change; declarations that it does without stay, for the loops as they are."""
+def checked(subject: Subject, after: str, assumptions: Sequence[Assumption]) -> Replacement | Declined:
+    """A change of consecutive outermost loops as a choice when the program runs: the changed loops where some
+    `assumptions` hold, each of which is about two arrays or has a guard, else the loops as they are. `after`
+    is the whole text with the change; declarations that it does without stay, for the loops as they are."""
     changed = difference(subject.text, after)
     loops = [o for o in subject.facts.loops if o.depth == 1 and subject.span(o.site).touches(changed.span)]
     texts = [loop_text(subject, each.ordinal) for each in loops]
@@ -120,12 +121,16 @@ def checked(subject: Subject, after: str, pairs: Sequence[Assumption]) -> Replac
     if start is None or not movable or is_directed(subject, first):
         return Declined("The loops and what stands between them cannot be put in a branch together.")
     region = Stretch(Site(loops[0].site.first, loops[-1].site.last), ())
-    tests = _checks(subject, region, pairs)
+    guards = [each.guard for each in assumptions if each.guard]
+    named = {v for v in subject.variables if any(re.search(rf"\b{v.source_name}\b", g) for g in guards)}
+    if not all(is_settled(subject, each, region.site) for each in named):
+        return Declined("The conditions of the changed loops cannot be checked before all of them.")
+    tests = _checks(subject, region, [each for each in assumptions if not each.guard])
     if isinstance(tests, Declined):
         return tests
     style = style_of(subject, [first])
     instead = Written(after[start : whole.end + len(after) - len(subject.text)])
-    choice = Made(_condition(tests), (instead,), style.braces, otherwise=(Kept(whole),))
+    choice = Made(_condition([*guards, *tests]), (instead,), style.braces, otherwise=(Kept(whole),))
     return replaced(subject, replace(first, span=whole), (choice,), style)
 
 

@@ -295,7 +295,9 @@ _SELDOM = 2
 
 _FEW_TEXTS = 4
 
-_CHECKED = "A check before the loops finds out whether arrays overlap: if so, the old loops run."
+_CHECKED = (
+    "A check before the loops finds out whether they may run in the new order: if not, the old loops run."
+)
 
 
 def restructured(subject: Subject, settings: Settings, again: Again) -> Answer:
@@ -324,11 +326,13 @@ def restructured(subject: Subject, settings: Settings, again: Again) -> Answer:
         return Declined("No loops here reuse what they load in a way that another order of them would help.")
     after = applied(state.subject.text, last.replacements)
     assumed = tuple(dict.fromkeys((*state.assumptions, *last.assumptions)))
-    pairs = tuple(each for each in assumed if each.kind == "no-overlap")
+    checks = tuple(
+        each for each in assumed if each.kind == "no-overlap" or (each.kind == "no-overflow" and each.guard)
+    )
     remarks = dict.fromkeys((*state.remarks, *last.remarks))
-    changed = limited(settings, lambda: overlap.checked(subject, after, pairs)) if pairs else None
+    changed = limited(settings, lambda: overlap.checked(subject, after, checks)) if checks else None
     if isinstance(changed, Replacement):
-        assumed = tuple(each for each in assumed if each not in pairs)
+        assumed = tuple(each for each in assumed if each not in checks)
         remarks = {**remarks, _CHECKED: None}
     else:
         changed = overlap.difference(subject.text, after)

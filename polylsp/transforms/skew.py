@@ -12,7 +12,17 @@ from collections.abc import Sequence
 import islpy as isl
 
 from polylsp.core.settings import Settings
-from polylsp.emit.c_expressions import Counter, Linear, Scan, added, extremum, scanned, sum_text
+from polylsp.emit.c_expressions import (
+    Counter,
+    Linear,
+    Scan,
+    Term,
+    added,
+    extremum,
+    in_64_bits,
+    scanned,
+    sum_text,
+)
 from polylsp.emit.c_syntax import Braces
 from polylsp.emit.c_text import Made, Piece, replaced, style_of
 from polylsp.emit.subject import Subject
@@ -99,21 +109,27 @@ def _edited(
         return refusal(found, "This wavefront", broken)
     loops = counters(subject, chain, points)
     name = fresh_name(subject, "w", "wave")
-    new = Counter(name, type_words(subject, chain), remark=loops[0].remark)
+    front = sum_text(dict(zip(points.counters, slope, strict=True)))
+    assumed = _no_overflow(found, chain, points.steps, slope, front)
+    words, atoms = type_words(subject, chain), dict[str, Term](points.atoms)
+    if words == "int" and assumed:
+        # Sums of `int`s fit in 64 bits.
+        words, assumed = "long long", ()
+        narrow = in_64_bits(dict.fromkeys((*points.atoms.values(), points.counters[stays]), 1), ())
+        atoms = dict(zip((*points.atoms, points.counters[stays]), narrow, strict=True))
+    new = Counter(name, words, remark=loops[0].remark)
     body = subject.text[chain.leaf.span.start : chain.leaf.span.end]
     values = tuple(
         v if re.search(rf"\b{v.name}\b", body) or k == stays else None for k, v in enumerate(loops)
     )
     schedule = dates.intersect_domain(points.domain)
-    pieces = scanned(Scan(schedule, (new, loops[stays]), values, chain.body, points.atoms, chain.braces))
+    pieces = scanned(Scan(schedule, (new, loops[stays]), values, chain.body, atoms, chain.braces))
     if isinstance(pieces, Declined):
         return pieces
     made = replaced(subject, chain.texts[0], pieces, style_of(subject, chain.texts))
-    front = sum_text(dict(zip(points.counters, slope, strict=True)))
-    assumed = (*found.assumptions, *_no_overflow(found, chain, points.steps, slope, front))
     inner = points.counters[stays]
     remark = f"`{name}` is the wavefront `{front}`; the loop `{inner}` inside it can run in parallel."
-    return Edited((made,), assumed, (remark,))
+    return Edited((made,), (*found.assumptions, *assumed), (remark,))
 
 
 def _no_overflow(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polylsp.core.settings import Settings
-from polylsp.emit.c_expressions import Linear, added, extremum, sum_text
+from polylsp.emit.c_expressions import Linear, added, extremum, in_64_bits, sum_text
 from polylsp.emit.c_text import Made, Piece, Written, replaced, style_of
 from polylsp.emit.subject import Subject
 from polylsp.ir.verdict import Assumption
@@ -169,15 +169,16 @@ class Fronts:
         tiles = steps.blocks_of_time(
             self.count, (points,), "/* Tiles on one front do not need each other. */"
         )
-        header = f"for ({steps.type} {front} = 0; {front} < {self.extent(steps)}; {front} += {self.width})"
+        last = sum_text(self.extent(steps))
+        header = f"for ({steps.type} {front} = 0; {front} < {last}; {front} += {self.width})"
         return (Made(header, (tiles,), loop.text.braces),)
 
-    def extent(self, steps: Steps) -> str:
-        """Upper end of the fronts, in C."""
+    def extent(self, steps: Steps) -> Linear:
+        """Upper end of the fronts."""
         loop, slope = steps.loop, self.upper.slope + self.ratio
         places = added(added(steps.end, {"": max(self.upper.offsets)}, 1), steps.begin, -1)
         duration = added(added(loop.last, loop.first, -1), {"": 1}, -1)
-        return sum_text(added(places, duration, slope))
+        return added(places, duration, slope)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -381,12 +382,18 @@ def made(subject: Subject, plan: Plan) -> Edited:
     else:
         pieces = blocks.pieces(steps, fresh_name(subject, "front", "wave_front"))
         remark = f"Tiles of {blocks.width} places run {blocks.count} iterations of `{loop.name}` at once"
-        extent = blocks.extent(steps)
-        assumed = (*assumed, Assumption("no-overflow", (extent,), f"`{extent}` does not overflow"))
+        assumed = (*assumed, _fits(blocks.extent(steps), blocks.width, steps.type))
     texts = [loop.text, *(stage.along for stage in loop.stages if stage.along)]
     text = replaced(subject, loop.text, pieces, style_of(subject, texts))
     counter = steps.time if isinstance(blocks, Fronts) else steps.block
     return Edited((text,), assumed, (f"{remark}; the loop `{counter}` can run in parallel.",))
+
+
+def _fits(extent: Linear, step: int, words: str) -> Assumption:
+    """Assumption that the fronts can be counted; an `int` can be compared with its limit before."""
+    shown = sum_text(extent)
+    guard = f"{sum_text(in_64_bits(extent, ()))} < {2**31 - step}" if words == "int" else ""
+    return Assumption("no-overflow", (shown,), f"`{shown}` does not overflow", guard)
 
 
 def _steps(subject: Subject, loop: TimeLoop) -> Steps:
