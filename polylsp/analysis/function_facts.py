@@ -19,14 +19,14 @@ from polylsp.analysis.dependence.nest_schedules import exposing_transform, sourc
 from polylsp.analysis.dependence.scalars import LoopScalars, scalars_of
 from polylsp.analysis.dependence.verdicts import verdict
 from polylsp.analysis.dependence.witness import dependence, out_of_bounds
-from polylsp.analysis.directives.loop_forms import misfits
+from polylsp.analysis.directives.loop_forms import HIDDEN, misfits
 from polylsp.analysis.idioms import idioms
 from polylsp.analysis.scop.paths import sets_pointers
 from polylsp.analysis.scop.regions import Nest, cut
 from polylsp.analysis.scop.single_loops import again
 from polylsp.analysis.scop.summaries import Calls
 from polylsp.core.processes import Mishap
-from polylsp.ir.directive import DirectiveFacts
+from polylsp.ir.directive import DirectiveFacts, Misfit
 from polylsp.ir.effects import effects, loops_in
 from polylsp.ir.library import LOCK_CALLS, UNORDERED
 from polylsp.ir.liveness import Live, live_after_loops
@@ -482,7 +482,7 @@ def _all_facts(
     why_not = misfits(function.body)
     return tuple(
         replace(
-            _loop_facts(loop, loops, known, why_not.get(loop.ordinal, _HIDDEN)),
+            _loop_facts(loop, loops, known, why_not.get(loop.ordinal, HIDDEN)),
             checks=loop.ordinal in function.checking or _is_aside(function, loop, known),
             idiom=named.get(loop.ordinal),
             unmodelled=_unmodelled(known.get(loop.ordinal), by_models.get(loop.ordinal)),
@@ -505,10 +505,7 @@ def _is_aside(function: Function, loop: Loop, known: dict[int, Verdict]) -> bool
     return undecided and loop.ordinal in function.aside
 
 
-_HIDDEN = "it stands in code that is not modelled"
-
-
-def _loop_facts(loop: Loop, loops: list[Loop], known: dict[int, Verdict], misfit: str) -> LoopFacts:
+def _loop_facts(loop: Loop, loops: list[Loop], known: dict[int, Verdict], misfit: Misfit | None) -> LoopFacts:
     around = [o for o in loops if o is not loop and _encloses(o, loop)]
     parent = max(around, key=lambda o: o.ordinal, default=None)
     return LoopFacts(

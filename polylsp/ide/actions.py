@@ -256,7 +256,7 @@ def _transforms(
             often = _starts_often(settings, placed, roots, "openmp")
             little = _too_little(settings, placed, roots, "openmp") or often
             title = f"{title} ({little})" if little else title
-            shown = replace(shown, conditional=bool(little))
+            shown = replace(shown, conditional=shown.conditional or bool(little))
         yield Offer(
             _ask(placed, loop, possible.action),
             title,

@@ -17,6 +17,19 @@ Family = Literal["omp", "acc", "numba"]
 
 
 @dataclass(frozen=True, slots=True)
+class Misfit:
+    """Reason why no directive can stand before a loop, as half a sentence after "because". By `kind` its
+    header starts (`start`) or changes (`step`) more than a counter, tests it without a comparison (`test`),
+    or starts it with a value that each thread would compute anew (`value`)."""
+
+    kind: Literal["start", "step", "test", "value", "other"]
+    reason: str
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     """A list item: the name of a variable, and all of its spelling (`a[0:n]`, `s.x`)."""
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, Union
 from polylsp.core.query import by_identity
 
 if TYPE_CHECKING:
-    from polylsp.ir.directive import AnyDirective
+    from polylsp.ir.directive import AnyDirective, Misfit
     from polylsp.ir.verdict import Parallel
 
 
@@ -400,8 +400,8 @@ class Loop:
     order; `iterator` is the source name of the counting variable, if the header determines one; `header`
     covers `for (...)` or `while (...)`; `site` the whole loop. `directives` are the pragmas that stand
     directly before it, as token intervals. `implied`: no loop of the source, but run by an array statement;
-    it has no findings of its own. `unusual` says what compilers that take directives decline about the way in
-    which the header is written, as half a sentence.
+    it has no findings of its own. `unusual` is what compilers that take directives decline about the way in
+    which the header is written.
     """
 
     ordinal: int
@@ -415,7 +415,7 @@ class Loop:
     header: Site
     site: Site
     implied: bool = False
-    unusual: str = ""
+    unusual: Misfit | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from polylsp.core.text import Span
-from polylsp.ir.directive import DirectiveFacts
+from polylsp.ir.directive import DirectiveFacts, Misfit
 from polylsp.ir.program import ArrayStatements, Rejection, Site
 from polylsp.ir.verdict import Assumption, Dependence, Parallel, Verdict
 from polylsp.model.action import ActionName
@@ -44,8 +44,8 @@ class Idiom:
 @dataclass(frozen=True, slots=True)
 class LoopFacts:
     """Facts about a loop. `depth` counts from 1; `parent` is the ordinal of the enclosing loop, or 0.
-    `iterator` is a source name or `None`. `misfit` is the reason why no directive can stand before it, as
-    half a sentence after "because"; empty if one can. `checks`: the verdict is shown on request only, because
+    `iterator` is a source name or `None`. `misfit` is the reason why no directive can stand before it,
+    `None` if one can. `checks`: the verdict is shown on request only, because
     the loop only asserts or raises errors, or is undecided and computes with no array. `idiom` is the usual
     name of what the nest that begins here computes. `unmodelled` is the reason why a loop whose verdict rests
     on its names has no model, and so no edits."""
@@ -58,7 +58,7 @@ class LoopFacts:
     header: Site
     site: Site
     verdict: Verdict
-    misfit: str = ""
+    misfit: Misfit | None = None
     checks: bool = False
     idiom: Idiom | None = None
     unmodelled: str = ""
@@ -67,15 +67,7 @@ class LoopFacts:
     def has_compound_header(self) -> bool:
         """True if no directive can stand before it since its header starts or changes more than a counter,
         tests it without a comparison, or starts it with a value that each thread would compute anew."""
-        return self.misfit.startswith((STARTS_MORE, CHANGES_MORE, TESTS_ONLY, STARTS_WITH))
-
-
-STARTS_MORE, CHANGES_MORE = "its header does not start with", "it does not change"
-"""Beginnings of the misfits of headers that start, or change, more than a counter."""
-TESTS_ONLY, STARTS_WITH = "its condition tests", "its counter starts with a value that"
-FOR_THREADS = TESTS_ONLY, STARTS_WITH
-"""Beginnings of the misfits of headers that test a counter by itself, or start it with another value in each
-thread: directives alone are affected."""
+        return self.misfit is not None and self.misfit.kind != "other"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Literal
 
 import islpy as isl
 
-from polylsp.analysis.directives.loop_forms import counter_of, misfits
+from polylsp.analysis.directives.loop_forms import HIDDEN, counter_of, misfits
 from polylsp.analysis.directives.thread_order import busy_waits
 from polylsp.analysis.scop.summaries import Calls
 from polylsp.ir.directive import (
@@ -25,6 +25,7 @@ from polylsp.ir.directive import (
     DefaultSharing,
     Directive,
     Limit,
+    Misfit,
     Ordered,
     OtherClause,
     ReductionClause,
@@ -35,7 +36,18 @@ from polylsp.ir.directive import (
 )
 from polylsp.ir.effects import loops_in, walk
 from polylsp.ir.induction import additive
-from polylsp.ir.program import Assign, Block, Constant, Declare, Function, If, Loop, Site, Statement, within
+from polylsp.ir.program import (
+    Assign,
+    Block,
+    Constant,
+    Declare,
+    Function,
+    If,
+    Loop,
+    Site,
+    Statement,
+    within,
+)
 
 _IN, _OUT = isl.dim_type.in_, isl.dim_type.out
 _SINK = re.compile(r"sink : (.+)")
@@ -216,7 +228,7 @@ class Directed:
         return tuple(s for s in walk(self.function.body) if isinstance(s, Declare))
 
     @cached_property
-    def misfits(self) -> dict[int, str]:
+    def misfits(self) -> dict[int, Misfit | None]:
         """Reasons why no directive can stand before a loop, by ordinal; empty where one can."""
         return misfits(self.function.body)
 
@@ -313,7 +325,7 @@ def construct_of(directed: Directed, directive: AnyDirective) -> Construct | Non
     if (
         inside is None
         or busy_waits(loops[0].body, inside)
-        or any(directed.misfits.get(one.ordinal, "hidden") for one in loops)
+        or any(directed.misfits.get(one.ordinal, HIDDEN) for one in loops)
     ):
         return None
     around = [d for d in function.directives if _encloses(d, directive)]

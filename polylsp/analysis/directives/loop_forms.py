@@ -13,7 +13,7 @@ import islpy as isl
 
 from polylsp.analysis.dependence.conflicts import Conflicts
 from polylsp.analysis.scop.trip_domains import returns_in
-from polylsp.ir.directive import Miscounted
+from polylsp.ir.directive import Miscounted, Misfit
 from polylsp.ir.effects import effects, walk
 from polylsp.ir.induction import additive, own_jumps
 from polylsp.ir.program import (
@@ -32,13 +32,14 @@ from polylsp.ir.program import (
     subexpressions,
 )
 from polylsp.ir.verdict import AccessPoint
-from polylsp.model.facts import CHANGES_MORE, STARTS_MORE
 from polylsp.poly.scop import ScopStatement, first, iterations
 
+HIDDEN = Misfit("other", "it stands in code that is not modelled")
+"""Misfit of a loop that the model lacks."""
 
-def misfits(body: Block) -> dict[int, str]:
-    """For each loop (ordinal) why a directive cannot stand before it, as half a sentence that follows
-    "because"; an empty text where it can."""
+
+def misfits(body: Block) -> dict[int, Misfit | None]:
+    """For each loop (ordinal) the reason why a directive cannot stand before it, if it cannot."""
     return {loop.ordinal: _misfit(loop, before) for loop, before in _with_what_stands_before(body)}
 
 
@@ -68,34 +69,48 @@ def _with_what_stands_before(block: Block) -> Iterator[tuple[Loop, Sequence[Stat
                     yield statement, each.statements[:number]
 
 
-def _misfit(loop: Loop, before: Sequence[Statement]) -> str:
+def _misfit(loop: Loop, before: Sequence[Statement]) -> Misfit | None:
+    early = _left_early(loop)
+    if early:
+        return Misfit("other", early)
+    if loop.unusual is not None:
+        return loop.unusual
+    counter = counter_of(loop)
+    if counter is None:
+        return Misfit("other", "its condition does not compare a counter with a bound")
+    name = counter.source_name
+    starts = [s for s in before if isinstance(s, (Assign, Declare)) and _inside(s, loop)]
+    assigned = [s for s in starts if isinstance(s, Assign) and not _keeps_bound(s.target.variable, counter)]
+    if len(assigned) != 1 or assigned[0].target.variable != counter:
+        return Misfit("start", f"its header does not start with `{name} = …` alone")
+    steps = loop.step.statements
+    if len(steps) != 1 or not isinstance(steps[0], Assign) or additive(steps[0]) is None:
+        return Misfit("step", f"it does not change `{name}` alone by a fixed step")
+    if steps[0].target.variable != counter:
+        return Misfit("step", f"it does not change `{name}` by a fixed step")
+    uncounted = _uncounted(loop, counter, assigned[0], steps[0])
+    return Misfit("other", uncounted) if uncounted else None
+
+
+def _left_early(loop: Loop) -> str:
+    """Reason why a loop may not run all iterations of a counter; empty if there is none."""
     if loop.kind != "for" or loop.prologue.statements:
         return "it is not a `for` loop with a counter"
     if any(jump.kind == "break" for jump in own_jumps(loop.body)):
         return "`break` leaves it early"
-    if any(returns_in(loop)):
-        return "`return` leaves it early"
-    if loop.unusual:
-        return loop.unusual
-    counter = counter_of(loop)
-    if counter is None:
-        return "its condition does not compare a counter with a bound"
-    starts = [s for s in before if isinstance(s, (Assign, Declare)) and _inside(s, loop)]
-    assigned = [s for s in starts if isinstance(s, Assign) and not _keeps_bound(s.target.variable, counter)]
-    if len(assigned) != 1 or assigned[0].target.variable != counter:
-        return f"{STARTS_MORE} `{counter.source_name} = …` alone"
-    steps = loop.step.statements
-    if len(steps) != 1 or not isinstance(steps[0], Assign) or additive(steps[0]) is None:
-        return f"{CHANGES_MORE} `{counter.source_name}` alone by a fixed step"
-    if steps[0].target.variable != counter:
-        return f"it does not change `{counter.source_name}` by a fixed step"
-    if _compares_unsigned(loop, counter) and not _not_negative(assigned[0].value):
-        return f"its condition compares `{counter.source_name}` as an unsigned number, which it may not be"
+    return "`return` leaves it early" if any(returns_in(loop)) else ""
+
+
+def _uncounted(loop: Loop, counter: Variable, start: Assign, step: Assign) -> str:
+    """Reason why a directive would count other iterations than a loop has; empty if there is none."""
+    name = counter.source_name
+    if _compares_unsigned(loop, counter) and not _not_negative(start.value):
+        return f"its condition compares `{name}` as an unsigned number, which it may not be"
     inside = effects(loop.body).scalars
     if counter.name in inside:
-        return f"`{counter.source_name}` is changed in its body"
-    if _ends_by_wrapping(loop.condition, steps[0], counter):
-        return f"it ends when `{counter.source_name}` wraps around, which directives do not count"
+        return f"`{name}` is changed in its body"
+    if _ends_by_wrapping(loop.condition, step, counter):
+        return f"it ends when `{name}` wraps around, which directives do not count"
     return _moving_bound(loop, counter, inside)
 
 

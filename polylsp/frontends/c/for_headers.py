@@ -10,6 +10,7 @@ from pycparser import c_ast
 
 from polylsp.frontends.c.lowering_context import Context, Sites, is_update
 from polylsp.frontends.c.types import number
+from polylsp.ir.directive import Misfit
 from polylsp.ir.effects import effects, may_alias_types
 from polylsp.ir.program import (
     COMPARISONS,
@@ -33,7 +34,6 @@ from polylsp.ir.program import (
     stripped,
     subexpressions,
 )
-from polylsp.model.facts import CHANGES_MORE, STARTS_MORE, STARTS_WITH, TESTS_ONLY
 
 
 def unusual(
@@ -43,28 +43,28 @@ def unusual(
     before: Sequence[Statement],
     condition: Expr | None,
     body: Block,
-) -> str:
+) -> Misfit | None:
     """Reason why gcc 12 or clang 19 declines a directive before a `for` loop whose header is written like
-    this, or evaluates its first value in each thread, as half a sentence; empty if there is none. `before`,
-    `condition` and `body` are the parts of the loop as lowered."""
+    this, or evaluates its first value in each thread. `before`, `condition` and `body` are the parts of the
+    loop as lowered."""
     sites = context.sites
     start = header.first + 2
     if sites.tokens[start] == "(":
-        return "its header begins with a parenthesis"
+        return Misfit("other", "its header begins with a parenthesis")
     if _is_in_parentheses(sites, start, node.cond):
-        return "its condition is in parentheses"
+        return Misfit("other", "its condition is in parentheses")
     step = node.next
     if isinstance(step, c_ast.Cast) or (
         isinstance(step, c_ast.Assignment) and step.op == "=" and isinstance(step.rvalue, c_ast.Cast)
     ):
-        return "its last part converts a value"
+        return Misfit("other", "its last part converts a value")
     changed = getattr(step, "expr", None) or getattr(step, "lvalue", None)
     counter = context.lookup(changed.name) if isinstance(changed, c_ast.ID) else None
     if isinstance(counter, Variable) and counter.name in context.enumerations:
-        return "its counter is of an enumerated type"
+        return Misfit("other", "its counter is of an enumerated type")
     sides = (node.cond.left, node.cond.right) if isinstance(node.cond, c_ast.BinaryOp) else ()
     if any(isinstance(side, c_ast.Cast) and _names_one(side.expr, changed) for side in sides):
-        return "its condition converts its counter"
+        return Misfit("other", "its condition converts its counter")
     start_or_test = _unusual_start(sites, node.init, before, body) or _unusual_test(node.cond, condition)
     return start_or_test or _unusual_step(step)
 
@@ -82,30 +82,30 @@ def _names_one(left: Any, right: Any) -> bool:
     return isinstance(left, c_ast.ID) and isinstance(right, c_ast.ID) and left.name == right.name
 
 
-def _unusual_test(written: Any, condition: Expr | None) -> str:
+def _unusual_test(written: Any, condition: Expr | None) -> Misfit | None:
     """Finding about a condition that is a comparison in the model, but not in the source."""
     if not isinstance(condition, Binary) or condition.operator not in COMPARISONS:
-        return ""
+        return None
     compared = (stripped(side) for side in (condition.left, condition.right))
     if not any(isinstance(each, Read) and not each.place.steps for each in compared):
-        return ""
+        return None
     if isinstance(written, c_ast.ID):
-        return f"{TESTS_ONLY} `{written.name}` without a comparison"
+        return Misfit("test", f"its condition tests `{written.name}` without a comparison")
     sides = (written.left, written.right) if isinstance(written, c_ast.BinaryOp) else ()
     if getattr(written, "op", "") in COMPARISONS and any(isinstance(side, c_ast.ID) for side in sides):
-        return ""
-    return "its condition does more than compare a counter with a bound"
+        return None
+    return Misfit("other", "its condition does more than compare a counter with a bound")
 
 
-def _unusual_start(sites: Sites, written: Any, before: Sequence[Statement], body: Block) -> str:
+def _unusual_start(sites: Sites, written: Any, before: Sequence[Statement], body: Block) -> Misfit | None:
     """Finding about a first part with more than one variable or value, or with a value that each thread would
     compute anew, though it has effects or the loop may change it; or that is converted to a whole number."""
     declared = written.decls if isinstance(written, c_ast.DeclList) else []
     if len(declared) > 1 or (isinstance(written, c_ast.ExprList) and not all(map(is_update, written.exprs))):
-        return f"{STARTS_MORE} one value of its counter alone"
+        return Misfit("start", "its header does not start with one value of its counter alone")
     adds = isinstance(written, c_ast.Assignment) and written.op != "="
     if adds or isinstance(written, c_ast.UnaryOp):
-        return f"{STARTS_MORE} a value of its counter"
+        return Misfit("start", "its header does not start with a value of its counter")
     values = [each.value for each in before if isinstance(each, Assign)]
     has_effects = (
         len(values) > 1
@@ -116,15 +116,15 @@ def _unusual_start(sites: Sites, written: Any, before: Sequence[Statement], body
         isinstance(written, c_ast.Assignment) and not isinstance(written.rvalue, c_ast.Assignment)
     )
     if single and has_effects:
-        return f"{STARTS_WITH} has effects"
+        return Misfit("value", "its counter starts with a value that has effects")
     if any(_is_rounded(sites, each) for each in values):
-        return f"{STARTS_WITH} is no whole number"
+        return Misfit("value", "its counter starts with a value that is no whole number")
     counters = {each.target.variable for each in before if isinstance(each, Assign)}
     if single and any(
         _may_change(each, counters, body) for value in values for each in subexpressions(value)
     ):
-        return f"{STARTS_WITH} the loop may change"
-    return ""
+        return Misfit("value", "its counter starts with a value that the loop may change")
+    return None
 
 
 def _may_change(value: Expr, counters: set[Variable], body: Block) -> bool:
@@ -182,12 +182,14 @@ def _may_have_effects(value: Expr) -> bool:
     return isinstance(value, Call) and not value.pure and not value.reads_memory
 
 
-def _unusual_step(written: Any) -> str:
+def _unusual_step(written: Any) -> Misfit | None:
     """Finding about a last part with commas that the model does not show."""
     parts = written.exprs if isinstance(written, c_ast.ExprList) else [written]
     amounts = [getattr(each, "rvalue", None) for each in parts]
     is_idle = len(parts) > 1 and not all(map(is_update, parts))
-    return f"{CHANGES_MORE} its counter alone" if is_idle or any(map(_has_comma, amounts)) else ""
+    if is_idle or any(map(_has_comma, amounts)):
+        return Misfit("step", "it does not change its counter alone")
+    return None
 
 
 def _has_comma(node: Any) -> bool:

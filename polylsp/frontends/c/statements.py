@@ -326,7 +326,7 @@ def _loop(context: Context, node: Any, next: Any, before: list[Statement]) -> St
         site,
         unusual=unusual(context, node, header(context, node), before, test, body)
         if isinstance(node, c_ast.For)
-        else "",
+        else None,
     )
 
 

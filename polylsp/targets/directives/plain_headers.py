@@ -23,7 +23,6 @@ from polylsp.ir.effects import walk
 from polylsp.ir.induction import own_jumps
 from polylsp.ir.program import Declare, Loop, Variable
 from polylsp.model.action import Replacement, in_order
-from polylsp.model.facts import STARTS_WITH
 from polylsp.schedule.chain import fresh_name
 
 
@@ -34,7 +33,7 @@ def plain_header(subject: Subject, ordinal: int) -> tuple[Replacement, ...]:
     counter, text = counter_of(loop), undirected(subject, ordinal)
     if counter is None or not isinstance(text, LoopText) or subject.is_from_macro(facts.header):
         return ()
-    reader = _Reader(subject, text.node, counter, facts.misfit.startswith(STARTS_WITH))
+    reader = _Reader(subject, text.node, counter, facts.misfit is not None and facts.misfit.kind == "value")
     start, update = _start(reader, loop), _update(reader, loop)
     if start is None or update is None:
         return ()

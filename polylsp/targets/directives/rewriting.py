@@ -16,7 +16,7 @@ from polylsp.emit.directive_placing import together, without
 from polylsp.emit.subject import Again, Subject
 from polylsp.ir.verdict import Assumption, Parallel
 from polylsp.model.action import Answer, Declined, Edited, Replacement, TransformName, applied
-from polylsp.model.facts import FOR_THREADS, LoopFacts, parallel_roots
+from polylsp.model.facts import LoopFacts, parallel_roots
 from polylsp.targets.directives.plain_headers import plain_header
 from polylsp.transforms import transformed
 
@@ -93,12 +93,18 @@ def _headed(subject: Subject, ordinal: int, outer: Sequence[LoopFacts], again: A
     roots = [root.ordinal for root in parallel_roots(subject.facts, ordinal)]
     sites = [each.site for each in outer]
     nest = [one for one in subject.facts.loops if any(s.first <= one.site.first <= s.last for s in sites)]
-    # Other loops are no matter of threads.
-    headed = (one for one in nest if one.ordinal in roots or not one.misfit.startswith(FOR_THREADS))
-    for each in (one.ordinal for one in headed if one.has_compound_header):
-        replacements = plain_header(now, each)
+    for each in nest:
+        # Tests and first values of other loops are no matter of threads.
+        kinds = ("start", "step", "test", "value") if each.ordinal in roots else ("start", "step")
+        if each.misfit is None or each.misfit.kind not in kinds:
+            continue
+        replacements = plain_header(now, each.ordinal)
         made = again(applied(now.text, replacements)) if replacements else None
-        if made is None or len(made.facts.loops) != len(subject.facts.loops) or made.known(each).misfit:
+        if (
+            made is None
+            or len(made.facts.loops) != len(subject.facts.loops)
+            or made.known(each.ordinal).misfit
+        ):
             continue
         if roots == [root.ordinal for root in parallel_roots(made.facts, ordinal)]:
             now = made
