@@ -87,15 +87,17 @@ def _codes_here(source: Source, report: FileReport, settings: Settings, span: Sp
 
 
 def _promoted(listed: Sequence[Offer], codes: frozenset[str]) -> Iterator[Offer]:
-    """The offers, with the best one for a finding as its preferred quick fix; restructuring and kernels are
-    quick fixes too. Only an edit that rests on no condition is preferred: an editor may apply it unseen."""
-    best = _best(listed, codes)
+    """The offers, with the best one for a finding as its preferred quick fix; the action that answers it,
+    restructuring and kernels are quick fixes too. Only an edit that rests on no condition is preferred: an
+    editor may apply it unseen."""
+    answer = _answer(listed, codes)
+    best = _best(listed, answer)
     for each in listed:
         if each is best:
             yield _as_fix(replace(each, preferred=each.preferred or not each.conditional))
         elif each.disabled or not codes.intersection(each.codes):
             yield replace(each, preferred=False)
-        elif each.ask.action in KERNEL_TARGETS or each.ask.action == "restructure":
+        elif each is answer or each.ask.action in KERNEL_TARGETS or each.ask.action == "restructure":
             yield _as_fix(replace(each, preferred=False))
         else:
             yield replace(each, preferred=False)
@@ -105,20 +107,24 @@ def _as_fix(offer: Offer) -> Offer:
     return replace(offer, kind="quickfix", kinds=tuple(dict.fromkeys(("quickfix", offer.kind))))
 
 
-def _best(listed: Sequence[Offer], codes: frozenset[str]) -> Offer | None:
-    """The offer that answers one of some findings best: restructuring where it makes each thread faster
-    or rests on no condition while others do, and where a directive would start threads again and again."""
+def _answer(listed: Sequence[Offer], codes: frozenset[str]) -> Offer | None:
+    """The offer that answers one of some findings."""
     ranked = [action for code in _BEST if code in codes for action in _BEST[code]]
     able = [each for each in listed if each.ask.action in ranked and not each.disabled]
     answering = [each for each in able if codes.intersection(each.codes)]
-    best = min(answering, key=lambda each: ranked.index(each.ask.action), default=None)
+    return min(answering, key=lambda each: ranked.index(each.ask.action), default=None)
+
+
+def _best(listed: Sequence[Offer], answer: Offer | None) -> Offer | None:
+    """The answer to a finding, or restructuring where that makes each thread faster or rests on no condition
+    while the answer does, and where a directive would start threads again and again."""
     found = next((o for o in listed if o.ask.action == "restructure" and not o.disabled), None)
     if found is None:
-        return best
-    if best is None:
+        return answer
+    if answer is None:
         return found if found.speeds_threads and not found.conditional else None
-    is_better = not found.conditional and (found.speeds_threads or best.conditional)
-    return found if is_better or best.often else best
+    is_better = not found.conditional and (found.speeds_threads or answer.conditional)
+    return found if is_better or answer.often else answer
 
 
 # --- Safe fixes of a whole file ----------------------------------------------------------

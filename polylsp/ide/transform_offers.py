@@ -23,9 +23,8 @@ _OVERLAP = ("needs-restrict", "needs-assumption")
 RUN_CODES = ("parallel-loop", "parallel-band", "reduction-loop", "needs-privatization", *_OVERLAP)
 """Findings that running the loop in parallel answers."""
 
-_BEYOND_THREADS = frozenset[ActionName](("unroll-and-jam", "time-tile", "simd"))
-"""Parts of restructuring that make each thread faster, which threads alone do not: a loaded value is used
-several times, or the vector unit adds up."""
+_REUSING = frozenset[ActionName](("unroll-and-jam", "time-tile"))
+"""Parts of restructuring after which a loaded value is used several times."""
 
 _DONE: dict[ActionName, str] = {
     "time-tile": "run time steps in blocks",
@@ -118,8 +117,14 @@ def _told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Pos
             several = f"loops {names}" if len(loops) > 1 else f"loop {names}"
             return Told(f"Write the {several} with NumPy's slices")
         case "restructure":
-            codes, speeds = (*RUN_CODES, "sequential-loop"), not _BEYOND_THREADS.isdisjoint(possible.parts)
-            return Told(_restructuring(placed, possible), codes=codes, speeds_threads=speeds)
+            # The vector unit adds up in the innermost loops of nests.
+            nested = loop.depth > 1 or any(each.parent == loop.ordinal for each in by_ordinal.values())
+            speeds = _REUSING | {"simd"} if nested else _REUSING
+            return Told(
+                _restructuring(placed, possible),
+                codes=(*RUN_CODES, "sequential-loop"),
+                speeds_threads=not speeds.isdisjoint(possible.parts),
+            )
         case _:
             return None
 

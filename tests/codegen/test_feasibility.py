@@ -230,6 +230,30 @@ def test_a_product_is_restructured_first_if_a_check_finds_its_arrays_apart(
     assert fixes[0].ask.action == first[0] and fixes[0].preferred
 
 
+def test_sums_for_the_vector_unit_come_first_in_nests() -> None:
+    text = """void f(int n, double *restrict y, double *restrict z, double (*restrict a)[n], double *x) {
+    for (int k = 0; k < n; k++)
+        z[k] = 2 * k;
+    for (int i = 0; i < n; i++) {
+        double s = 0;
+        for (int j = 0; j < n; j++)
+            s += a[i][j] * x[j];
+        y[i] = s;
+    }
+}
+"""
+    report = queries.analyse("vector.c", text, Settings(), edits=True)
+
+    def fixes(header: str) -> list[tuple[str, bool]]:
+        at = text.index(header)
+        found = lightbulb(Source(text), report, Settings(), Span(at, at), makes_files=False)
+        offers = [o for o in found if isinstance(o, Offer) and o.kind == "quickfix" and not o.disabled]
+        return [(each.ask.action, each.preferred) for each in offers]
+
+    assert fixes("for (int k")[0] == ("openmp", True)
+    assert fixes("for (int i")[:2] == [("restructure", True), ("openmp", False)]
+
+
 SWEEPS = """\
 def sweep(steps, a, b):
     for t in range(steps):
