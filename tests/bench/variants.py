@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from polylsp import api
 from polylsp.core.settings import Settings
 from polylsp.engine.queries import analyse, edit
 from polylsp.model.action import ActionName, Ask, Edited, applied
@@ -60,8 +61,17 @@ def restructured(path: Path, text: str) -> str:
     return applied(text, answer.replacements) if isinstance(answer, Edited) else openmp(path, text)
 
 
+def preferred(path: Path, text: str) -> str:
+    """The preferred action of each outermost loop of the kernel, or of those inside where it has none; the
+    last loop first."""
+    for ordinal in reversed(list(_outermost(path, text))):
+        text = _with_fix(path, text, ordinal)
+    return text
+
+
 VARIANTS = (
     Variant("gcc", GCC, as_it_stands),
+    Variant("preferred", (*GCC, "-fopenmp"), preferred, ours=True),
     Variant("openmp", (*GCC, "-fopenmp"), openmp, ours=True),
     Variant("restructure", (*GCC, "-fopenmp"), restructured, ours=True),
     Variant("gcc -ftree…", (*GCC, *PLUTO), as_it_stands),
@@ -87,6 +97,24 @@ def _outermost(path: Path, text: str) -> Iterator[int]:
     for placed in analyse(str(path), text, Settings(), schedules=False).functions:
         if placed.answer.facts.name.startswith("kernel_"):
             yield from (loop.ordinal for loop in placed.answer.facts.loops if loop.depth == 1)
+
+
+def _with_fix(path: Path, text: str, ordinal: int) -> str:
+    report = api.analyse(path, text)
+    kernel = [each for each in report.loops if each.function.startswith("kernel_")]
+    own = next((each for each in kernel if each.ordinal == ordinal), None)
+    if own is None:
+        return text
+    fix = next((each for each in api.actions(report, own) if each.preferred), None)
+    if fix is not None:
+        return api.apply(report, fix).text
+    behind = (each.ordinal for each in kernel if each.ordinal > ordinal and each.depth <= own.depth)
+    end = next(behind, len(kernel) + 1)
+    for inside in reversed(
+        [o.ordinal for o in kernel if o.depth == own.depth + 1 and ordinal < o.ordinal < end]
+    ):
+        text = _with_fix(path, text, inside)
+    return text
 
 
 def _ask(path: Path, text: str, action: ActionName, ordinal: int) -> Ask:
