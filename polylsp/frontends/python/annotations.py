@@ -87,7 +87,7 @@ def _named(name: str, declarations: Declarations) -> Kind | None:
         return Array(DOUBLE, -1, assumed=True)
     if name in _LISTS:
         return Array(DOUBLE, -1, assumed=True, lists=True)
-    if name in ("dict", "Dict", "set", "str"):
+    if name in ("dict", "Dict", "set", "str", "defaultdict", "DefaultDict"):
         return Other(f"a {name.lower()}")
     found = declarations.get(name)
     if isinstance(found, Value):

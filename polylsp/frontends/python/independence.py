@@ -18,7 +18,7 @@ from polylsp.frontends.python.iteration_numbers import (
     iteration_numbers,
     path_of_name,
 )
-from polylsp.frontends.python.kinds import UNKNOWN, Array, Instance, Number, Other
+from polylsp.frontends.python.kinds import DEFAULTDICT, UNKNOWN, Array, Instance, Number, Other
 from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.names import Callable, ClassOf, Value
@@ -423,9 +423,21 @@ class _Iteration:
         return [*self.nodes, *([] if _is_counted(self.scope, self.loop.iter) else nodes_in(self.loop.iter))]
 
     def _check_operations(self) -> None:
-        """Raise an error where an operator on an object of the file may change something."""
-        if effect_of_operations(self.scope, [self.loop, *self._iterated()]) != "reads":
+        """Raise an error where an operator on an object of the file may change something, where an element of
+        a defaultdict is read, and where a generator expression, which reads names later, may outlive the
+        iteration."""
+        nodes = self._iterated()
+        if effect_of_operations(self.scope, [self.loop, *nodes]) != "reads":
             raise _DependsError
+        around = parents(nodes)
+        for node in nodes:
+            match node:
+                case ast.Subscript(value=of) if self.context.kind(of) == DEFAULTDICT:
+                    raise _DependsError
+                case ast.GeneratorExp() if not isinstance(around.get(id(node)), ast.Call | ast.For):
+                    raise _DependsError
+                case _:
+                    pass
 
     def _check_calls(self, elements: Sequence[_Element]) -> None:
         """Raise an error where a call may change something, or may read elements of other iterations."""

@@ -215,7 +215,7 @@ _TRANSFORMS = ("fft.fft", "fft.ifft", "fft.fft2", "fft.ifft2", "fft.rfft", "scip
 _REAL_RESULT = frozenset(("linalg.norm", "scipy.linalg.norm", "fft.irfft", "linalg.cond", "linalg.eigvalsh"))
 _CONTAINERS = {
     "list": "a list", "sorted": "a list", "dict": "a dictionary", "set": "a set", "frozenset": "a set",
-    "str": "a string", "repr": "a string", "input": "a string",
+    "str": "a string", "repr": "a string", "input": "a string", "collections.defaultdict": "a defaultdict",
 }  # fmt: skip
 """Functions of Python that give a value of another kind, in words."""
 COUNTING = frozenset(("argmin", "argmax", "argsort", "count_nonzero"))

@@ -18,7 +18,7 @@ from polylsp.frontends.python.usage import RANGES
 from polylsp.ir.program import Block, If, Loop, Statement, Unsupported
 
 _NUMERIC = ("numpy.", "scipy.", "math.", "cmath.", "random.")
-_TEXTS = frozenset(("a string", "a str", "a dictionary", "a dict", "a set"))
+_TEXTS = frozenset(("a string", "a str", "a dictionary", "a dict", "a defaultdict", "a set"))
 _OBJECTS = (
     ast.List, ast.Tuple, ast.Dict, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.JoinedStr,
     ast.Lambda,

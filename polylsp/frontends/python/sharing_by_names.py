@@ -82,6 +82,8 @@ class Sharing:
             return False
         if any(v is None or freshness(self.scope, v) == 0 for v in values):
             return False
+        if any(_names_again(one, path) for one in nodes):
+            return False
         if not self._is_nested:
             # A name that it gets behind the loop is none in it.
             start = next(k for k, n in enumerate(nodes) if n is self.loop)
@@ -174,7 +176,9 @@ def _values(node: ast.AST, name: str) -> Iterator[ast.expr]:
     """The expressions of which code binds a name to the value, to a part or to an element."""
     match node:
         case ast.Assign(targets=targets, value=value):
-            pass
+            if _names_again(node, name):
+                # `a = b = …`: the other targets are names of the same object.
+                yield from (one for one in targets if not (isinstance(one, ast.Name) and one.id == name))
         case ast.For(target=target, iter=value) | ast.NamedExpr(target=target, value=value):
             targets = [target]
         case ast.withitem(context_expr=value, optional_vars=ast.expr() as target):
@@ -182,6 +186,17 @@ def _values(node: ast.AST, name: str) -> Iterator[ast.expr]:
         case _:
             return
     yield from (value for one in bindings_in(targets) if one.id == name)
+
+
+def _names_again(node: ast.AST, name: str) -> bool:
+    """True for code that binds a name to an object that it gives to others too: `a = b = …`, `f(a := …)`."""
+    match node:
+        case ast.Assign(targets=targets) if len(targets) > 1:
+            return any(isinstance(one, ast.Name) and one.id == name for one in targets)
+        case ast.NamedExpr(target=ast.Name(id=own)):
+            return own == name
+        case _:
+            return False
 
 
 def _sharing(scope: Scope, value: ast.expr) -> Iterator[ast.Name]:
