@@ -28,16 +28,24 @@ from polylsp.frontends.python.names import Callable as FunctionOf
 from polylsp.frontends.python.names import Imported
 from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all, own_nodes
 from polylsp.frontends.python.numpy_arguments import (
-    buffers,
     gives_argument,
     overlaps_itself,
-    stored_arguments,
+    shared_arguments,
 )
 
 _HARMLESS = frozenset(("shape", "size", "ndim", "dtype", "nbytes", "itemsize"))
 _FRESH = frozenset(
     ("copy", "item", "astype", "tolist", "fill", "argmax", "argmin", "any", "all", "std", "var")
 )
+_NEW = (
+    _FRESH
+    | numpy_functions.REDUCTIONS
+    | numpy_functions.STATISTICS
+    | numpy_functions.SHAPED
+    | frozenset(("dot", "flatten", "repeat", "round", "take", "compress", "choose", "nonzero"))
+    | frozenset(("searchsorted", "clip", "trace", "tobytes"))
+)
+"""Methods of arrays that give new values."""
 _PathOf = Callable[[ast.expr], str]
 
 
@@ -293,28 +301,29 @@ _STORING = frozenset(("fill", "sort", "put", "partition", "itemset", "byteswap",
 
 def _also_used(context: Context, body: Body, binding: Binding) -> str:
     """The name of an array of which a function of NumPy may give a view, where other statements name it."""
-    name = _viewed(context, binding.source)
-    here = count_of(name, [binding.block[binding.position]])
-    return name if name and count_of(name, body) > here else ""
+    here = [binding.block[binding.position]]
+    names = _viewed(context, binding.source)
+    return next((one for one in names if count_of(one, body) > count_of(one, here)), "")
 
 
-def _viewed(context: Context, value: ast.expr | None) -> str:
-    """The array of which an expression may give a view."""
+def _viewed(context: Context, value: ast.expr | None) -> Iterator[str]:
+    """The arrays of which an expression may give a view."""
     match value:
-        case ast.Call(args=arguments):
-            path = context.path(value.func)
-            given = arguments[:1] if path else [value.func]
-            of = stored_arguments(path, value) or (
-                [*given, *buffers(path, value)] if path == "memoryview" or gives_argument(path, value) else []
-            )
+        case ast.Call(func=function):
+            path = context.path(function)
+            of = shared_arguments(path, value)
+            if not of and not path and isinstance(function, ast.Attribute) and function.attr not in _NEW:
+                # Methods of other libraries' arrays (`a.detach()`, `a.numpy()`).
+                of = [function.value] if isinstance(context.kind(function.value), Array) else []
             # The array of a list is a new one.
             of = [one for one in of if not isinstance(one, (ast.List, ast.Tuple, ast.ListComp))]
-        case ast.Attribute(value=array, attr=name) if name in numpy_functions.VIEW_ATTRIBUTES:
-            of = [array]
+        case ast.Attribute(value=array, attr=name) if name not in _HARMLESS:
+            is_array = name in numpy_functions.VIEW_ATTRIBUTES or isinstance(context.kind(array), Array)
+            of = [array] if is_array else []
         case _:
-            return ""
+            return
     found = (n for n in nodes_in_all(of) if isinstance(n, ast.Name))
-    return next((n.id for n in found if isinstance(context.kind(n), Array)), "")
+    yield from (n.id for n in found if isinstance(context.kind(n), Array))
 
 
 def find_aliased(context: Context, body: Body) -> None:

@@ -19,7 +19,7 @@ from polylsp.frontends.python.definitions import Class, Item
 from polylsp.frontends.python.inference import Kinds
 from polylsp.frontends.python.names import Callable, Declaration, path_of
 from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all, own_nodes
-from polylsp.frontends.python.numpy_arguments import buffers, gives_argument, stored_arguments
+from polylsp.frontends.python.numpy_arguments import gives_argument, shared_arguments
 from polylsp.frontends.python.syntax import Known, blocks, body_of
 
 Passed = tuple[str, str, int]
@@ -353,10 +353,10 @@ def _viewed(node: ast.expr) -> Iterator[str]:
             path = path_of(function, {})
             path = path if numpy_functions.numpy_name(path) else ""
             if gives_argument(path, node):
-                given = (*stored_arguments(path, node), *buffers(path, node), value, *arguments[:1])
+                given = (*shared_arguments(path, node), value, *arguments[:1])
                 yield from (each for one in given for each in _viewed(one))
         case ast.Call(func=ast.Name(id=name), args=[first, *_]) if gives_argument(f"numpy.{name}", node):
-            given = (*stored_arguments(f"numpy.{name}", node), first)
+            given = (*shared_arguments(f"numpy.{name}", node), first)
             yield from (each for one in given for each in _viewed(one))
         case _:
             pass

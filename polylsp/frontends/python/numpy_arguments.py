@@ -45,6 +45,10 @@ COPY_POSITIONS = {"nan_to_num": 1, "astype": 5}
 """Position of the argument that asks for a copy of the first one; without it, there is a copy."""
 _ORDERS = {"diff": ("n", 0), "linalg.matrix_power": ("n", 1), "polyder": ("m", 0), "polyint": ("m", 0)}
 """Functions that return their first argument for one value of the second, with the name of that."""
+_OF_ALL = frozenset(
+    ("einsum", "broadcast_arrays", "atleast_1d", "atleast_2d", "atleast_3d", "ix_", "ma.array")
+)
+"""Functions whose result may share the elements of each of their arguments, not of the first alone."""
 _OBJECTS = frozenset(("object", "object_", "O", "tuple", "list", "dict", "set"))
 """Types of elements that are objects."""
 _OVERLAPPING = frozenset(("as_strided", "sliding_window_view", "broadcast_to", "broadcast_arrays"))
@@ -85,6 +89,8 @@ def gives_argument(path: str, call: ast.Call) -> bool:
         return True
     if path and name in _ORDERS:
         return _gives_first(name, call, given)
+    if last != name and name in VIEWS:
+        return True
     if last in ("conj", "conjugate"):
         # The method returns the array of real numbers that it is called on.
         return not path and not call.args
@@ -93,6 +99,16 @@ def gives_argument(path: str, call: ast.Call) -> bool:
     if last == "ndarray":
         return bool(buffers(path, call))
     return last in VIEWS and (last != "byteswap" or bool(call.args or call.keywords))
+
+
+def shared_arguments(path: str, call: ast.Call) -> list[ast.expr]:
+    """The arguments whose elements the result of a call may share, among them those that it is stored to."""
+    if stored := stored_arguments(path, call):
+        return stored
+    if path != "memoryview" and not gives_argument(path, call):
+        return []
+    given = _arguments(path, call)
+    return [*(given if _name(path, call) in _OF_ALL else given[:1]), *buffers(path, call)]
 
 
 def buffers(path: str, call: ast.Call) -> list[ast.expr]:

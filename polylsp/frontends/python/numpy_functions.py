@@ -66,7 +66,9 @@ _VIEWS = (
     "reshape ravel view squeeze asarray asanyarray asfarray ascontiguousarray asfortranarray require "
     "atleast_1d atleast_2d atleast_3d broadcast_to expand_dims swapaxes moveaxis rollaxis diagonal "
     "array astype rot90 transpose split array_split hsplit vsplit dsplit broadcast_arrays real imag "
-    "sliding_window_view as_strided nan_to_num byteswap masked_array trim_zeros"
+    "sliding_window_view as_strided nan_to_num byteswap masked_array trim_zeros flip fliplr flipud diag "
+    "einsum real_if_close asarray_chkfinite permute_dims matrix_transpose unstack frombuffer asmatrix matrix "
+    "getfield ix_ ma.array ma.asarray ma.asanyarray ma.masked_array ma.getdata ma.filled"
 )
 _OF_TWO = (
     "power pow float_power atan2 arctan2 hypot copysign fmod nextafter logaddexp heaviside maximum minimum "

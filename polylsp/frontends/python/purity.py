@@ -58,7 +58,7 @@ _READING = (
     | numpy_functions.LIKE_MAKERS
     | numpy_functions.VIEWS
     | numpy_functions.READING
-    | {"arange", "linspace", "dot", "matmul", "outer", "eye", "identity", "allclose", "isclose", "flip"}
+    | {"arange", "linspace", "dot", "matmul", "outer", "eye", "identity", "allclose", "isclose"}
 )
 _READING_PATHS = ("scipy.special.", "scipy.fft.", "scipy.fftpack.", "scipy.spatial.distance.")
 """Modules whose functions compute new values alone."""

@@ -412,7 +412,7 @@ def _is_new(node: ast.expr, path: str, kinds: Kinds) -> bool:
         name = numpy_functions.numpy_name(path)
         method = node.func.attr if isinstance(node.func, ast.Attribute) and not path else ""
         counted = name == "arange" and all(kinds.of(one) == WHOLE for one in node.args)
-        views = numpy_functions.VIEWS | {"transpose", "flip"}
+        views = numpy_functions.VIEWS
         return not counted and ((bool(name) and name not in views) or method in ("copy", "astype", "dot"))
     return isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare))
 
