@@ -10,6 +10,7 @@ from polylsp.frontends.python.kinds import (
     GENERATOR,
     INT,
     INT64,
+    ITERATOR,
     MOST_DIMENSIONS,
     REAL,
     UNKNOWN,
@@ -87,6 +88,8 @@ def _named(name: str, declarations: Declarations) -> Kind | None:
         return Array(DOUBLE, -1, assumed=True)
     if name in _LISTS:
         return Array(DOUBLE, -1, assumed=True, lists=True)
+    if name == "Iterator":
+        return ITERATOR
     if name in ("dict", "Dict", "set", "str", "defaultdict", "DefaultDict"):
         return Other(f"a {name.lower()}")
     found = declarations.get(name)

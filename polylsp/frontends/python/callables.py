@@ -20,6 +20,7 @@ from polylsp.frontends.python.function_effects import with_effect
 from polylsp.frontends.python.inference import Kinds, inferred
 from polylsp.frontends.python.kinds import (
     DOUBLE,
+    ITERATOR,
     UNKNOWN,
     WHOLE,
     Array,
@@ -215,6 +216,7 @@ def _callable(item: Item, known: Known) -> Callable:
     defaults = _defaults(node)
     parameters = tuple(Parameter(one, kind, defaults.get(one)) for one, kind in kinds.items())
     result = result_annotated(node, declarations) or _returned(node, within)
+    result = ITERATOR if _is_generator(node) else result
     own = _own(node) if item.owner else []
     uses = tuple(dict.fromkeys(n.attr for n in own))
     binds = tuple(dict.fromkeys(n.attr for n in own if not isinstance(n.ctx, ast.Load)))
@@ -274,7 +276,7 @@ def _problem(node: Definition) -> str:
         return "it takes any number of arguments"
     if isinstance(node, ast.AsyncFunctionDef):
         return "it is asynchronous"
-    if any(isinstance(one, (ast.Yield, ast.YieldFrom)) for one in own_nodes(node.body)):
+    if _is_generator(node):
         return "it is a generator"
     known = ("njit", "jit", "vectorize", "guvectorize", "staticmethod", "gpu", "type", "inline")
     for decorator in node.decorator_list:
@@ -285,6 +287,10 @@ def _problem(node: Definition) -> str:
         if name in ("vectorize", "guvectorize"):
             return "it is called for each element of arrays"
     return ""
+
+
+def _is_generator(node: Definition) -> bool:
+    return any(isinstance(one, (ast.Yield, ast.YieldFrom)) for one in own_nodes(node.body))
 
 
 def _is_property(node: Definition) -> bool:

@@ -424,10 +424,14 @@ class _Iteration:
 
     def _check_operations(self) -> None:
         """Raise an error where an operator on an object of the file may change something, where an element of
-        a defaultdict is read, and where a generator expression, which reads names later, may outlive the
-        iteration."""
+        a defaultdict or values of an iterator are read, and where a generator expression, which reads names
+        later, may outlive the iteration."""
         nodes = self._iterated()
         if effect_of_operations(self.scope, [self.loop, *nodes]) != "reads":
+            raise _DependsError
+        # What the loop itself runs over may be an iterator.
+        read = (n for n in self.nodes if isinstance(n, ast.Name | ast.Attribute))
+        if any(path_of_name(n) not in self.own and self.sharing.is_iterator(n) for n in read):
             raise _DependsError
         around = parents(nodes)
         for node in nodes:

@@ -16,6 +16,7 @@ from polylsp.frontends.python.kinds import (
     BOOL,
     COMPLEX,
     DOUBLE,
+    ITERATOR,
     REAL,
     UNKNOWN,
     WHOLE,
@@ -82,6 +83,8 @@ def kind_of(node: ast.expr, kinds: Kinds) -> Kind | None:
             return Other("a dictionary")
         case ast.JoinedStr():
             return Other("a string")
+        case ast.GeneratorExp():
+            return ITERATOR
         case _:
             return UNKNOWN
 
@@ -337,8 +340,8 @@ def _bindings(node: ast.AST, kinds: Kinds) -> Iterator[tuple[str, Kind | None]]:
             yield name, kinds.of(value)
         case ast.For(target=target, iter=iterable):
             yield from _bound(target, iterated(iterable, kinds))
-        case ast.withitem(optional_vars=ast.Name(id=name)):
-            yield name, UNKNOWN
+        case ast.withitem(optional_vars=ast.Name(id=name), context_expr=value):
+            yield name, ITERATOR if kinds.of(value) == ITERATOR else UNKNOWN
         case _:
             pass
 

@@ -79,6 +79,8 @@ REAL = Number(DOUBLE)
 UNKNOWN = Other("of a type that is not known")
 MIXED = Other("different things at different times")
 GENERATOR = Other("a generator of random numbers")
+ITERATOR = Other("an iterator")
+"""Values that are used up where they are read."""
 DEFAULTDICT = Other("a defaultdict")
 """A dictionary that stores an element where one is read that it does not have."""
 

@@ -19,6 +19,7 @@ from polylsp.frontends.python.kinds import (
     GENERATOR,
     INT,
     INT64,
+    ITERATOR,
     UNKNOWN,
     Array,
     Instance,
@@ -220,6 +221,11 @@ _CONTAINERS = {
     "str": "a string", "repr": "a string", "input": "a string", "collections.defaultdict": "a defaultdict",
 }  # fmt: skip
 """Functions of Python that give a value of another kind, in words."""
+_ITERATORS = frozenset(
+    "iter map filter zip enumerate reversed open io.open csv.reader csv.DictReader re.finditer "  # noqa: SIM905
+    "os.scandir os.walk glob.iglob".split()
+)
+"""Functions of Python that give an iterator, beside those of `itertools`."""
 COUNTING = frozenset(("argmin", "argmax", "argsort", "count_nonzero"))
 """Functions among them whose results are integers."""
 
@@ -340,6 +346,8 @@ def called(node: ast.Call, kinds: Kinds) -> Kind | None:
             return _own_method(node.func.attr, base, kinds)
     if path in PYTHON_GENERATORS:
         return GENERATOR
+    if path in _ITERATORS or path.startswith("itertools."):
+        return ITERATOR if path != "itertools.tee" else Items((ITERATOR, ITERATOR))
     arguments = [kinds.of(argument) for argument in node.args]
     name = math_name(path)
     if (path in ("len", "int", "round", "ord", "hash") and len(node.args) < 2) or path in THREADS:

@@ -10,10 +10,10 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 
 from polylsp.frontends.python.bindings import dimensions
-from polylsp.frontends.python.kinds import DOUBLE, INT, Array, Number
+from polylsp.frontends.python.kinds import DOUBLE, INT, ITERATOR, Array, Number
 from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import Context, compared, convert, held, whole
-from polylsp.frontends.python.nodes import children, nodes_in, own_nodes
+from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all, own_nodes
 from polylsp.frontends.python.places import named_in
 from polylsp.frontends.python.purity import Scope, reads
 from polylsp.frontends.python.usage import RANGES
@@ -179,6 +179,9 @@ def _only_reads(context: Context, loop: ast.For) -> bool:
     if context.is_module or not names <= context.kinds.local or names & context.captured:
         return False
     nodes = nodes_in(loop)
+    names_read = (n for n in nodes_in_all(loop.body) if isinstance(n, ast.Name | ast.Attribute))
+    if any(context.kind(n) == ITERATOR for n in names_read):
+        return False
     is_checked = any(isinstance(n, ast.Assert) or _is_assertion(context, n) for n in nodes)
     of_arrays = any(_is_numeric(context, n) for n in nodes)
     return is_checked and of_arrays and all(_is_own(context, loop, name) for name in names)

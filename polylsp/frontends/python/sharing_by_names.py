@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from polylsp.frontends.python import numpy_functions
-from polylsp.frontends.python.kinds import COMPLEX, DOUBLE, Kind, Number
+from polylsp.frontends.python.kinds import COMPLEX, DOUBLE, ITERATOR, Kind, Number
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.names import Callable, ClassOf, Value
 from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all, own_nodes
@@ -142,6 +142,13 @@ class Sharing:
             ):
                 return True
         return False
+
+    def is_iterator(self, node: ast.Name | ast.Attribute) -> bool:
+        """True for what the function or the file may have bound to an iterator, which reading uses up."""
+        name = node.id if isinstance(node, ast.Name) else ""
+        values = (v for v in bound_values(self.nodes, name) if v is not None)
+        kinds = self.context.kinds
+        return self.context.kind(node) == ITERATOR or any(kinds.of(v) == ITERATOR for v in values)
 
     @cached_property
     def functions_inside(self) -> frozenset[str]:
