@@ -514,11 +514,21 @@ class _Iteration:
             apart = roots[0] == roots[1] or origins[0].isdisjoint(origins[1])
             handed = self.sharing.is_handed(one, other) or self.sharing.is_handed(other, one)
             reasons = [self.context.unfollowed.get(each, "") for each in (one, other)]
+            if self._is_of_class(one, other):
+                raise _DependsError
             if not apart or handed or any(reason.startswith("may be ") for reason in reasons):
                 raise _DependsError
             names = spelled(one), spelled(other)
             sentence = f"`{names[0]}` and `{names[1]}` do not overlap"
             self.assumed[Assumption("no-overlap", names, sentence)] = None
+
+    def _is_of_class(self, one: str, other: str) -> bool:
+        """True for an attribute of an object and the one of that name of a class (`self.a` and `C.a`)."""
+        (root, _, name), (other_root, _, other_name) = one.partition("."), other.partition(".")
+        classes = (self.scope.declarations.get(each) for each in (root, other_root))
+        through_class = {"cls", "__class__"} & {*one.split("."), *other.split(".")}
+        is_class = bool(through_class) or any(isinstance(each, ClassOf) for each in classes)
+        return is_class and name.rpartition(".")[2] == other_name.rpartition(".")[2]
 
     def _arrays_read(self) -> list[str]:
         """The paths from outside that an iteration reads, and that may lead to arrays."""

@@ -252,6 +252,10 @@ def _reasons(source: Source) -> Iterator[str]:
     arguments = source.definition.args
     if arguments.kwarg is not None or arguments.vararg is not None or arguments.kwonlyargs:
         yield f"`{name}` takes arguments by name alone, or any number of them, which Numba does not compile."
+    for default in arguments.defaults:
+        if not isinstance(default, ast.Constant | ast.UnaryOp):
+            # Numba takes the array of a default for a constant; storing to it crashes.
+            yield f"`{name}` has the default `{ast.unparse(default)}`, which Numba takes for a constant."
     for parameter in source.subject.function.parameters:
         if not isinstance(parameter.type, (Integer, Floating, Array, Pointer)):
             told = f"What `{parameter.source_name}` is cannot be told"
