@@ -628,6 +628,35 @@ def test_rows_of_sparse_matrices_are_those_of_each_call(
     assert sorted(heads) == sorted(2 * ["double int", "double long long", "float long long"])
 
 
+NAMED_LENGTH = """import numpy as np
+from numpy.typing import NDArray
+
+
+def transposed(
+    data: NDArray[np.float64], indices: NDArray[np.int64], ends: NDArray[np.int64], x: NDArray[np.float64]
+):
+    n = len(ends) - 1
+    y = np.zeros(n)
+    for i in range(n):
+        for k in range(ends[i], ends[i + 1]):
+            y[indices[k]] += data[k] * x[i]
+    return y
+
+
+x = np.arange(5.0)
+print(transposed(np.arange(8.0), np.array([4, 0, -5, 1, -1, 4, 3, 2]), np.array([0, 2, 2, 5, 7, 8]), x))
+"""
+
+
+def test_lengths_that_negative_subscripts_count_from_are_given_to_kernels(
+    played: Played, tmp_path: Path
+) -> None:
+    done = on_gpu("length.py", NAMED_LENGTH, SETTINGS, "transposed", whole=False)
+    assert not done.declined and "indices[k] < 0 ? n + indices[k]" in done.text
+    one, other = played.run(*written(tmp_path, [("before", NAMED_LENGTH), ("after", done.text)]))
+    assert one.printed == other.printed and other.compiled
+
+
 CHANGED = {
     "the ends of rows": "for k in range(p[i], p[i + 1]): y[i] += x[k]; p[i] = 0",
     "ends of two arrays": "for k in range(p[i], q[i]): y[i] += x[k]",

@@ -11,8 +11,8 @@ import islpy as isl
 
 from polylsp.core.language import PYTHON
 from polylsp.emit.affine_bounds import ShadowedError
-from polylsp.ir.effects import effects
-from polylsp.ir.program import Floating, Variable
+from polylsp.ir.effects import effects, places_in
+from polylsp.ir.program import Floating, Index, Read, Variable, subexpressions
 from polylsp.schedule.statement_leaves import counter
 from polylsp.targets.gpu.blocking import Blocking
 from polylsp.targets.gpu.buffers import Buffer
@@ -170,6 +170,12 @@ def _named(setting: Setting, leaves: list[Leaf], words: set[str]) -> tuple[Varia
         for variable in effects(*leaf.statements).variables:
             if variable.name not in inside:
                 read[setting.words.names[variable.name]] = variable
+        # Lengths that negative subscripts count from.
+        steps = (step for place in places_in(*leaf.statements) for step in place.steps)
+        lengths = (step.wraps for step in steps if isinstance(step, Index) and step.wraps is not None)
+        for one in (part for length in lengths for part in subexpressions(length)):
+            if isinstance(one, Read) and one.place.variable.name not in inside:
+                read[setting.words.names[one.place.variable.name]] = one.place.variable
     moved = {b.variable.name for b in setting.buffers}
     found = {v for name, v in read.items() if name in words and v.name not in moved}
     return tuple(sorted(found, key=lambda v: _order(setting.region, v)))
