@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polylsp.emit.subject import Subject
 from polylsp.frontends.python import numpy_functions
@@ -21,7 +21,7 @@ from polylsp.ir.verdict import Assumption, Parallel
 from polylsp.model.action import Answer, Declined, Edited
 from polylsp.schedule.chain import unstable
 from polylsp.schedule.statement_leaves import Leaf, LeafDependence, leaves_of
-from polylsp.targets.numba.numba_subset import ELEMENTWISE
+from polylsp.targets.numba.numba_subset import ELEMENTWISE, dimensions_of
 from polylsp.targets.numba.prange import is_compiled
 from polylsp.targets.numba.python_loops import LoopText, Source, chain_around, moved, replaced, source_of
 
@@ -159,12 +159,20 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The function, the counters by their names, the types of its numbers and of its arrays' elements."""
+    """The function, the counters by their names, the types of its numbers and of its arrays' elements, and
+    the dimensions of these arrays; `rest`: how many of them the subscripts of what is stored leave."""
 
     source: Source
     counters: Mapping[str, Counter]
     numbers: Mapping[str, Type]
     arrays: Mapping[str, Type]
+    ranks: Mapping[str, int]
+    rest: int = 0
+
+    def left(self, node: ast.Subscript) -> int:
+        """Number of dimensions that the subscripts of an element leave: that of a row is 1."""
+        count = len(node.slice.elts) if isinstance(node.slice, ast.Tuple) else 1
+        return self.ranks.get(ast.unparse(node.value), count) - count
 
 
 Along = list[tuple[ast.expr, str, int]]
@@ -176,10 +184,12 @@ def known_of(source: Source, counters: Sequence[Counter]) -> Known:
     """Types of a function's names."""
     numbers: dict[str, Type] = {}
     arrays: dict[str, Type] = {}
+    ranks: dict[str, int] = {}
     for variable in source.subject.variables:
         is_array = isinstance(variable.type, (Array, Pointer))
         (arrays if is_array else numbers)[variable.source_name] = innermost(variable.type)
-    return Known(source, {each.name: each for each in counters}, numbers, arrays)
+        ranks |= {variable.source_name: dimensions_of(variable)} if is_array else {}
+    return Known(source, {each.name: each for each in counters}, numbers, arrays, ranks)
 
 
 def dimensions(known: Known, target: ast.Subscript) -> tuple[str, ...]:
@@ -207,8 +217,10 @@ def part(known: Known, node: ast.Subscript, order: tuple[str, ...]) -> ast.expr:
         raise RefusedError(f"`{base}` is not known to be an array.")
     if known.arrays[base] not in (Floating(64), INT64):
         raise RefusedError(f"`{base}` does not hold `float64` or `int64`: NumPy may round it otherwise.")
-    own = tuple(name for _, name, _ in found if name)
-    if len(own) == 2 and own == order[::-1]:
+    own, left = tuple(name for _, name, _ in found if name), known.left(node)
+    if left > known.rest or (own and 0 < left < known.rest):
+        raise RefusedError(f"`{ast.unparse(node)}` has other dimensions than what it is stored to.")
+    if len(own) == 2 and own == order[::-1] and not known.rest:
         return ast.Attribute(_elements_sliced(known, node, found, own), "T", ast.Load())
     if sorted(own, key=order.index) != list(own) or len(set(own)) < len(own):
         raise RefusedError(f"The dimensions of `{ast.unparse(node)}` are in another order.")
@@ -246,6 +258,9 @@ def _elements_sliced(
     known: Known, node: ast.Subscript, found: Along, order: tuple[str, ...]
 ) -> ast.Subscript:
     parts = ", ".join(_parts(known, ast.unparse(node.value), found, order))
+    if any(name for _, name, _ in found) and not known.left(node):
+        # A number for each row.
+        parts += ", None" * known.rest
     made = ast.parse(f"{ast.unparse(node.value)}[{parts}]", mode="eval").body
     assert isinstance(made, ast.Subscript)
     return made
@@ -293,7 +308,7 @@ def on_slices(known: Known, node: Store) -> str:
     """A statement on elements as one on slices; raises `RefusedError` where there is none."""
     target = target_of(node)
     assert isinstance(target, ast.Subscript)
-    order = dimensions(known, target)
+    order, known = dimensions(known, target), replace(known, rest=known.left(target))
     if known.arrays.get(ast.unparse(target.value)) == INT64 and not _is_whole(known, node):
         raise RefusedError(f"`{ast.unparse(target)}` holds whole numbers, and is given other ones.")
     stored, value = part(known, target, order), _value(known, node.value, order)
