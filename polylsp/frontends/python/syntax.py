@@ -80,10 +80,13 @@ def _parsed(words: tuple[str, ...], texts: tuple[str, ...], lines: tuple[Line, .
 
 
 def read(texts: tuple[str, ...], lines: tuple[Line, ...]) -> Parsed | Rejection:
-    """The syntax tree of a function as analysed: lengths of arrays are spelled out (`name_lengths`)."""
+    """The syntax tree of a function as analysed: lengths of arrays are spelled out (`name_lengths`), and code
+    for Python 2 is left out (`leave_out_python_2`)."""
     parsed = parse(texts, lines)
     if not isinstance(parsed, Rejection):
         name_lengths(parsed.tree)
+        if not _OF_PYTHON_2.isdisjoint(texts):
+            leave_out_python_2(parsed.tree)
     return parsed
 
 
@@ -181,6 +184,99 @@ def blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
     found += [one.body for one in getattr(statement, "handlers", []) + getattr(statement, "cases", [])]
     found += [getattr(statement, name, None) for name in ("orelse", "finalbody")]
     yield from (one for one in found if isinstance(one, list) and one)
+
+
+# --------------------------------------------------------------------------------------------------
+# Code for Python 2 alone, which the parser's Python never runs.
+# --------------------------------------------------------------------------------------------------
+
+
+_NAMES_OF_PYTHON_2 = frozenset(("xrange", "unicode", "raw_input", "basestring", "long", "unichr"))
+_ITERTOOLS_OF_PYTHON_2 = frozenset(("izip", "imap", "ifilter", "izip_longest"))
+_OF_PYTHON_2 = _NAMES_OF_PYTHON_2 | _ITERTOOLS_OF_PYTHON_2 | {"version_info"}
+
+
+def leave_out_python_2(tree: ast.Module) -> None:
+    """Take the branches out of a tree that a test of `sys.version_info` leaves to Python 2, and the bodies of
+    `try` that begin with a name of Python 2; but for those with loops and definitions, which have findings of
+    their own."""
+    stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    stored |= {n.asname or n.name for n in ast.walk(tree) if isinstance(n, ast.alias)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.If(test=test, body=body, orelse=otherwise) if (chosen := _is_python_3(test)) is not None:
+                left_out = otherwise if chosen else body
+            case ast.Try(body=body, orelse=[]) if _is_of_python_2(body[0], stored):
+                left_out = body
+            case _:
+                continue
+        if left_out and not any(isinstance(n, _REPORTED) for each in left_out for n in ast.walk(each)):
+            left_out[:] = [ast.copy_location(ast.Pass(), left_out[0])]
+
+
+def _is_of_python_2(statement: ast.stmt, stored: set[str]) -> bool:
+    """True for a statement that raises an error in Python 3: it reads a name of Python 2 alone that the file
+    does not define, or imports one."""
+    match statement:
+        case ast.Assign(value=ast.Name(id=name)) | ast.Expr(value=ast.Name(id=name)):
+            return name in _NAMES_OF_PYTHON_2 and stored.isdisjoint((name, "*"))
+        case ast.ImportFrom(module="itertools", names=names):
+            return any(one.name in _ITERTOOLS_OF_PYTHON_2 for one in names)
+        case _:
+            return False
+
+
+_REPORTED = (ast.For, ast.AsyncFor, ast.While, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def _is_python_3(test: ast.expr) -> bool | None:
+    """The value of a test of `sys.version_info` in every Python 3; `None` for other tests."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            inner = _is_python_3(operand)
+            return None if inner is None else not inner
+        case ast.Compare(left=major, ops=[op], comparators=[to]) if _is_major(major):
+            is_major = True
+        case ast.Compare(left=of, ops=[op], comparators=[ast.Tuple(elts=[to, *rest])]) if _is_version(of):
+            # Versions begin with 3 and go on with numbers that are not known.
+            is_lowest = all(constant(one) == 0 for one in rest)
+            is_major = constant(to) != 3 or (is_lowest and isinstance(op, ast.Lt | ast.GtE))
+        case _:
+            return None
+    number = constant(to)
+    if not is_major or number is None:
+        return None
+    match op:
+        case ast.Lt():
+            return number > 3
+        case ast.LtE():
+            return number >= 3
+        case ast.Gt():
+            return number < 3
+        case ast.GtE():
+            return number <= 3
+        case ast.Eq():
+            return number == 3
+        case ast.NotEq():
+            return number != 3
+        case _:
+            return None
+
+
+def _is_major(node: ast.expr) -> bool:
+    match node:
+        case ast.Subscript(value=of, slice=ast.Constant(value=0)) | ast.Attribute(value=of, attr="major"):
+            return _is_version(of)
+        case _:
+            return False
+
+
+def _is_version(node: ast.expr) -> bool:
+    match node:
+        case ast.Attribute(value=ast.Name(id="sys"), attr="version_info") | ast.Name(id="version_info"):
+            return True
+        case _:
+            return False
 
 
 # --------------------------------------------------------------------------------------------------
