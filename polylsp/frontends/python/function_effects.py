@@ -94,13 +94,19 @@ def with_effect(function: Callable, node: ast.FunctionDef | ast.AsyncFunctionDef
 
 def _outer(within: _Function, nodes: Sequence[ast.AST]) -> Iterator[str]:
     """The variables of the file that a function names, and the attributes of objects."""
+    methods = {id(one.func) for one in nodes if isinstance(one, ast.Call)}
     for node in nodes:
         match node:
+            case ast.Attribute(attr=name) if name in METHODS_OF_VALUES and id(node) not in methods:
+                # A field with the name of such a method: `self.values[i]`.
+                yield from () if within.scope.path(node) else (f".{name}",)
             case ast.Name(id=name) if name not in within.scope.local:
                 is_module = isinstance(within.scope.declarations.get(name), Imported)
                 yield from () if is_module or hasattr(builtins, name) else (name,)
-            case ast.Attribute(attr=name) if not within.scope.path(node) and name not in OF_ARRAYS:
-                yield f".{name}"
+            case ast.Attribute(value=of, attr=name) if not within.scope.path(node):
+                # `self.T` is a field where `a.T` is a view.
+                if name not in OF_ARRAYS or within.scope.classes_of(of):
+                    yield f".{name}"
             case _:
                 pass
 

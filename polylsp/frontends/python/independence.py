@@ -501,7 +501,14 @@ class _Iteration:
         if not shared:
             return
         read = [*self._arrays_read(), *(one for each in self.followed for one in self._arrays_reached(*each))]
-        others = [one for one in read if one not in stored and not self.sharing.is_unshared(one)]
+        held = set[str]().union(*(self.sharing.origins(one.split(".")[0]) for one in shared))
+        others = [one for one in read if one not in stored]
+        # A new list may have as its elements what others have.
+        others = [
+            one
+            for one in others
+            if not self.sharing.is_unshared(one) or not held.isdisjoint(self.sharing.origins(one))
+        ]
         pairs: dict[tuple[str, str], None] = {}
         for number, path in enumerate(shared):
             apart = (*shared[number + 1 :], *others)

@@ -117,17 +117,27 @@ class Sharing:
             found.add(name)
             values = (value for node in nodes for value in _values(node, name))
             for value in values:
-                if freshness(self.scope, value) == 0 or isinstance(value, _COLLECTIONS):
-                    names = _sharing(self.scope, value)
-                    pending += [n.id for n in names if not is_whole(self.context.kind(n))]
+                if freshness(self.scope, value) == 0:
+                    names = [*_sharing(self.scope, value)]
+                    # A function inside of the function may give what it sees there.
+                    calls = (n.func for n in nodes_in(value) if isinstance(n, ast.Call))
+                    inside = (isinstance(f, ast.Name) and f.id in self.functions_inside for f in calls)
+                    pending += self.captured if any(inside) else ()
+                else:
+                    names = [name for part in _elements(value) for name in _sharing(self.scope, part)]
+                pending += [n.id for n in names if not is_whole(self.context.kind(n))]
         return found
 
     def is_handed(self, name: str, to: str) -> bool:
         """True if the function puts an array of a name into an object that another path begins with, by a
-        store (`s.out = a`) or a method (`kept.append(a)`)."""
+        store (`s.out = a`) or a method (`kept.append(a)`), or gives it to a function of the file that keeps
+        it where others find it."""
         root = to.split(".")[0]
+        is_outside = root not in self.context.kinds.local
         for node in self.nodes:
             match node:
+                case ast.Call(args=given) if is_outside and _keeps(self.scope.callee(node)):
+                    is_to = True
                 case ast.Assign(targets=targets, value=value):
                     parts = (one for one in targets if isinstance(one, ast.Attribute | ast.Subscript))
                     is_to, given = any(_begins(one) == root for one in parts), [value]
@@ -169,6 +179,11 @@ class Sharing:
         return frozenset(found)
 
 
+def _keeps(declared: Callable | ClassOf | None) -> bool:
+    """True for a function of the file that may give an argument another name that outlives the call."""
+    return isinstance(declared, Callable) and (bool(declared.keeps) or bool(declared.problem))
+
+
 def _begins(node: ast.expr) -> str:
     """The name that a path begins with; empty for other expressions."""
     while isinstance(node, ast.Attribute | ast.Subscript):
@@ -193,6 +208,16 @@ def _values(node: ast.AST, name: str) -> Iterator[ast.expr]:
         case _:
             return
     yield from (value for one in bindings_in(targets) if one.id == name)
+
+
+def _elements(value: ast.expr) -> Iterator[ast.expr]:
+    """The collections in a value that are written out, and what `dict(a=…)` gets by name: a new collection
+    has elements that others have too."""
+    for node in nodes_in(value):
+        if isinstance(node, _COLLECTIONS):
+            yield node
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "dict":
+            yield from (one.value for one in node.keywords)
 
 
 def _names_again(node: ast.AST, name: str) -> bool:
@@ -238,8 +263,10 @@ def _is_shared(scope: Scope, node: ast.AST, around: dict[int, ast.AST]) -> bool:
                 return False
             case ast.Attribute(attr=name) if name in OF_WHOLE:
                 return False
-            case ast.Call() if reads(scope, parent) and freshness(scope, parent):
-                return False
+            case ast.Call() if reads(scope, parent) and (new := freshness(scope, parent)):
+                if new > 1 or not isinstance(node, (ast.keyword, *_COLLECTIONS)):
+                    return False
+                node = parent  # an element of a new collection
             case ast.Call() if not reads(scope, parent):
                 return True
             case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.AugAssign() | ast.Return() | ast.If():
