@@ -117,14 +117,16 @@ class Sharing:
             found.add(name)
             values = (value for node in nodes for value in _values(node, name))
             for value in values:
-                if freshness(self.scope, value) == 0:
+                depth = freshness(self.scope, value)
+                if depth == 0:
                     names = [*_sharing(self.scope, value)]
                     # A function inside of the function may give what it sees there.
                     calls = (n.func for n in nodes_in(value) if isinstance(n, ast.Call))
                     inside = (isinstance(f, ast.Name) and f.id in self.functions_inside for f in calls)
                     pending += self.captured if any(inside) else ()
                 else:
-                    names = [name for part in _elements(value) for name in _sharing(self.scope, part)]
+                    parts = _elements(value) if depth == 1 else ()
+                    names = [name for part in parts for name in _sharing(self.scope, part)]
                 pending += [n.id for n in names if not is_whole(self.context.kind(n))]
         return found
 
