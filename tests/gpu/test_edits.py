@@ -192,6 +192,39 @@ def test_is_left_alone(body: str, reason: str) -> None:
         assert reason in answer.reason
 
 
+MACROS = {
+    "a number": ("16", "K * i", True),
+    "a computation": ("(1 << 4)", "K * i", True),
+    "a converted number": ("((double)3)", "K * i", True),
+    "a macro for a number": ("OTHER", "K * i", True),
+    "an initialiser": ("{3, 3}", "3 * i", False),
+    "an assignment": ("count += 3", "3 * i", False),
+    "a call": ("touch(3)", "3 * i", False),
+    "a return": ("if (n == 3) return", "3 * i", False),
+    "a value of a variable": ("(n + 3)", "K * i", False),
+}
+
+
+@pytest.mark.parametrize(("meaning", "value", "is_number"), MACROS.values(), ids=MACROS.keys())
+def test_a_macro_is_compared_with_its_number_only_if_it_is_one(
+    meaning: str, value: str, is_number: bool
+) -> None:
+    before = "K;" if meaning.startswith(("count", "touch", "if")) else ""
+    before = "int t[2] = K; count = t[0];" if meaning.startswith("{") else before
+    text = (
+        f"#define OTHER 5\n#define K {meaning}\nstatic int count;\n"
+        "int touch(int);\n"
+        f"void f(int n, double *restrict x)\n{{\n    {before}\n    for (int i = 0; i < n; i++)\n"
+        f"        x[i] = {value};\n}}\n"
+    )
+    answer = asked(text)
+    if is_number:
+        assert isinstance(answer, Edited)
+        assert any("K != " in each.text for each in answer.replacements)
+    else:
+        assert answer == Declined("The macro `K` is more than a number: put its value into a variable first.")
+
+
 @pytest.mark.parametrize("name", ["error", "blocks", "new", "this", "min"])
 def test_no_array_has_a_name_that_the_file_of_kernels_gives_another_meaning(name: str) -> None:
     text = f"void f(int n, double *restrict {name}) {{ for (int i = 0; i < n; i++) {name}[i] *= 2; }}\n"

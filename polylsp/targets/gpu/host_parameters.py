@@ -250,6 +250,10 @@ _STANDARD = re.compile(
 )
 """Numbers that the headers of C say, the same on all machines that polylsp knows."""
 _LITERAL = re.compile(r"\W*\.?\d[\w.]*")
+_PURE = re.compile(r"[-+*/%()<>~!&|^?:,]|<<|>>|[<>=!]=|&&|\|\||'.*'|\.?\d.*")
+"""Numbers, and operators that store nothing."""
+_STATEMENT = frozenset(("case", "do", "else", "for", "goto", "if", "return", "switch", "while"))
+_MORE_THAN_A_NUMBER = "The macro `{}` is more than a number: put its value into a variable first."
 
 
 def baked(region: Region, buffers: Sequence[Buffer]) -> list[str] | Declined:
@@ -269,12 +273,14 @@ def baked(region: Region, buffers: Sequence[Buffer]) -> list[str] | Declined:
             for name in inside:
                 found.setdefault(name, set()).add(number)
         elif _is_named(subject, text, constant.value):
+            if unfit := next((name for name in _NAME.findall(text) if not _is_fixed(subject, name)), ""):
+                return Declined(_MORE_THAN_A_NUMBER.format(unfit))
             if not _NAME.fullmatch(text) and not subject.is_written_out(constant.site):
                 return Declined(f"`{text}` hides the number {number} in a macro: write it out first.")
             found.setdefault(text, set()).add(number)
     for name, values in found.items():
         if len(values) > 1:
-            return Declined(f"The macro `{name}` is more than a number: put its value into a variable first.")
+            return Declined(_MORE_THAN_A_NUMBER.format(name))
     names = [f"{_grouped(t)} != {min(v)}" for t, v in sorted(found.items()) if not _follows(t, found)]
     return [*names, *dict.fromkeys(each for b in buffers for each in _shape(region, b))]
 
@@ -311,6 +317,26 @@ def _inside_macros(subject: Subject, text: str, number: str) -> frozenset[str] |
     )
     literal |= re.search(rf"(?<![\w.]){re.escape(number)}(?![\w.])", text) is not None
     return giving if giving or literal else None
+
+
+def _is_fixed(subject: Subject, name: str) -> bool:
+    """True unless a name is a macro for an initialiser, a statement, a call, or a value of variables: a
+    condition with that would not compile, have effects, or be about other values than the macro's number."""
+    macros, variables = {each.name: each for each in subject.macros}, _local(subject)
+    reached, waiting = set[str](), [name]
+    while waiting:
+        one = macros.get(waiting.pop())
+        if one is None or one.name in reached:
+            continue
+        reached.add(one.name)
+        for word, behind in zip(one.body, (*one.body[1:], ""), strict=True):
+            if word in (one.parameters or ()) or _PURE.fullmatch(word):
+                continue
+            is_call = behind == "(" and word not in macros and word != "sizeof"
+            if not _NAME.fullmatch(word) or word in variables or word in _STATEMENT or is_call:
+                return False
+            waiting.append(word)
+    return True
 
 
 def _says(macro: Macro, number: str) -> bool:
