@@ -237,8 +237,8 @@ def widened(subject: Subject, names: Names) -> Names:
 
 
 def _reached(subject: Subject, scop: Scop, accesses: Sequence[Access], region: Stretch) -> isl.Set:
-    """Values of parameters at which the loops in `region` around some accesses run; none if an access is
-    outside of them."""
+    """Values of parameters, of those that their types can hold, at which the loops in `region` around some
+    accesses run; none if an access is outside of them."""
     result: isl.Set | None = None
     for access in accesses:
         loops = scop.statements[access.statement].loops[region.depth(scop) :]
@@ -247,7 +247,7 @@ def _reached(subject: Subject, scop: Scop, accesses: Sequence[Access], region: S
         own = iterations(scop, loops[-1], region).params()
         result = own if result is None else result.union(own)
     assert result is not None
-    return result.intersect(entered(subject, scop, region))
+    return result.intersect(entered(subject, scop, region)).intersect(scop.defined)
 
 
 def _condition(used: isl.Set, names: Names, where: isl.Set, null: Mapping[str, str]) -> str | None:
@@ -282,9 +282,15 @@ def _extent(
     declared = declared_rows(memory.variable.type, names)
     where = entered(subject, scop, region)
     own = declared if may_be_empty else None
-    rows = partial(
-        _rows, subject, memory, everywhere=around, names=names, region=region, where=where, declared=own
+    # Numbers at the ends of a type's range are no ends of sections, but no condition excludes others either.
+    within = partial(
+        within_array,
+        everywhere=_bare(around),
+        names=names,
+        where=where.intersect(scop.defined),
+        declared=own,
     )
+    rows = partial(_rows, subject, memory, within=within, names=names, region=region, where=where)
     found = rows(elements=elements)
     if found is None:
         whole = _whole(subject, memory, names, region, declared)
@@ -407,11 +413,10 @@ def _rows(
     subject: Subject,
     memory: Memory,
     elements: isl.Set,
-    everywhere: isl.Set,
+    within: Callable[[Hull, isl.Set], Hull | None],
     names: Names,
     region: Stretch,
     where: isl.Set,
-    declared: isl.Set | None,
     for_any: bool = False,
 ) -> Section | None:
     subscripts = _leading(memory.shape)
@@ -421,7 +426,7 @@ def _rows(
         return None
     usual = first = hull(elements, 0, names, where, for_any)
     if first is not None:
-        first = within_array(first, _bare(elements), _bare(everywhere), names, where, declared)
+        first = within(first, _bare(elements))
     if first is None:
         return None
     space = elements.get_space()
