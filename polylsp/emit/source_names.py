@@ -13,6 +13,7 @@ from polylsp.core.language import PYTHON
 from polylsp.emit.affine_bounds import PYTHON_CHOICE, Names
 from polylsp.emit.c_pragmas import Stretch
 from polylsp.emit.subject import Subject
+from polylsp.frontends.c.macros import whole_number
 from polylsp.ir.effects import effects, loops_in, nodes, places_in, walk
 from polylsp.ir.program import (
     AddressOf,
@@ -56,15 +57,28 @@ _SMALL = 2
 
 def named_constants(subject: Subject) -> dict[int, str]:
     """Macros that stand for a number in the headers of loops and the declarations of arrays, by their
-    values."""
+    values: those whose name means this value beside any operator."""
     found: dict[int, str] = {}
+    macros = {each.name: each for each in subject.macros}
+    for value, text in _named_numbers(subject):
+        if text not in macros or whole_number(text, macros) == value:
+            found.setdefault(value, text)
+    return found
+
+
+def numbers_of_macros(subject: Subject) -> frozenset[int]:
+    """Numbers in the headers of loops and the declarations of arrays that are written in macros."""
+    return frozenset(value for value, _ in _named_numbers(subject))
+
+
+def _named_numbers(subject: Subject) -> Iterator[tuple[int, str]]:
+    """The numbers in headers and declarations that a name gives, with it."""
     local = {s.variable.source_name for s in walk(subject.function.body) if isinstance(s, Declare)}
     for constant in _constants(subject):
         if isinstance(constant.value, int) and constant.value > _SMALL:
             text = subject.source(constant.site)
             if _NAME.fullmatch(text) and text not in local:
-                found.setdefault(constant.value, text)
-    return found
+                yield constant.value, text
 
 
 def literals(subject: Subject) -> frozenset[int]:

@@ -17,7 +17,7 @@ from polylsp.emit.c_pragmas import stretch_of
 from polylsp.emit.c_syntax import LoopText, loop_text
 from polylsp.emit.c_text import plain_words, style_of
 from polylsp.emit.directive_placing import line_before, takes_a_declaration
-from polylsp.emit.source_names import named_constants
+from polylsp.emit.source_names import numbers_of_macros
 from polylsp.emit.subject import Again, Subject
 from polylsp.ir.effects import effects, expressions, places_in, walk
 from polylsp.ir.liveness import exposed
@@ -350,7 +350,7 @@ class _Inspector:
         # Part of a macro, or without one of its parentheses.
         plain = all(isinstance(each.type, Integer) for each in subexpressions(value))
         numbers = {each.value for each in subexpressions(value) if isinstance(each, Constant)}
-        if not plain or numbers & set(named_constants(self.subject)):
+        if not plain or numbers & numbers_of_macros(self.subject):
             raise _Unsliceable
         return spell(value)
 
