@@ -17,7 +17,7 @@ from polylsp.emit.c_pragmas import Directive, Stretch, above_of, code_of, kind_o
 from polylsp.emit.subject import Pragma, Subject
 from polylsp.ir.effects import walk
 from polylsp.ir.induction import reads_only
-from polylsp.ir.program import Assign, Binary, Evaluate, Floating, Integer, Site, stripped, within
+from polylsp.ir.program import Assign, Binary, Block, Evaluate, Floating, Integer, Site, stripped, within
 from polylsp.ir.verdict import Reduction
 from polylsp.model.action import Declined, Replacement
 from polylsp.model.facts import LoopFacts
@@ -331,12 +331,16 @@ def start_of(subject: Subject, place: Stretch) -> int | None:
             return None
     start = subject.start + subject.starts[first]
     directed = any(kind_of(each) == "directive" for each in pragmas_above(subject, start))
-    return None if directed or _comes_with(subject, first - 1) else start
+    return (
+        None if directed or _comes_with(subject, first - 1) or shares_a_macro(subject, place.site) else start
+    )
 
 
 def stop_of(subject: Subject, place: Stretch) -> int | None:
     """Offset after the last statement of some code; `None` if no text can be inserted there."""
     last, count = place.site.last, len(subject.ends)
+    if shares_a_macro(subject, place.site):
+        return None
     closed = subject.token(last) == "}" and subject.token(min(last + 1, count - 1)) not in (";", ",")
     while not closed and last < count - 1 and subject.token(last) != ";":
         last += 1
@@ -359,6 +363,20 @@ def is_whole(text: str) -> bool:
 def _comes_with(subject: Subject, token: int) -> bool:
     """True if a token and the next one come out of one use of a macro."""
     return 0 <= token < len(subject.starts) - 1 and subject.starts[token] == subject.starts[token + 1]
+
+
+def shares_a_macro(subject: Subject, site: Site) -> bool:
+    """True if the first or the last token of some code comes out of one use of a macro with a statement
+    before or after the code."""
+    if subject.is_written_out(site):
+        return False
+    begins, ends = subject.starts[site.first], subject.starts[site.last]
+    others = (s.site for s in walk(subject.function.body) if not isinstance(s, Block))
+    return any(
+        (each.last < site.first and subject.starts[each.last] == begins)
+        or (each.first > site.last and subject.starts[each.first] == ends)
+        for each in others
+    )
 
 
 def above_comment(text: str, start: int) -> int:

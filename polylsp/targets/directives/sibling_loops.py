@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from polylsp.analysis.scop.obstacles import obstacle
 from polylsp.emit.c_pragmas import Stretch
-from polylsp.emit.directive_placing import is_whole
+from polylsp.emit.directive_placing import is_whole, shares_a_macro
 from polylsp.emit.subject import Subject
 from polylsp.ir.effects import effects, loops_in
 from polylsp.ir.program import Array, Block, Declare, If, Jump, Loop, Pointer, Site, Statement, within
@@ -123,6 +123,11 @@ def _unbroken(subject: Subject, block: Statements, roots: frozenset[int]) -> Ite
 def _breaks(subject: Subject, statement: Statement, roots: frozenset[int]) -> bool:
     if not isinstance(statement, Loop) and _roots_in(statement, roots):
         return True
+    if not isinstance(statement, Block) and not _roots_in(statement, roots):
+        in_header = any(within(statement.site, loop.header) for loop in subject.facts.loops)
+        # Nothing can be moved between statements of one macro.
+        if not in_header and shares_a_macro(subject, statement.site):
+            return True
     calls = any(not _is_inside(subject, call.site, roots) for call in effects(statement).calls)
     return calls or obstacle(statement, subject.calls) is not None or _leaves(statement)
 
@@ -164,11 +169,11 @@ def _spans(subject: Subject, block: Statements, run: list[int]) -> Iterator[tupl
 
 
 def _fits(subject: Subject, block: Statements, first: int, last: int) -> bool:
-    """True if braces can enclose the statements: declarations inside are used there alone, and `#if` branches
-    are complete."""
+    """True if braces can enclose the statements: declarations inside are used there alone, `#if` branches are
+    complete, and so are uses of macros."""
     site = _site(block[first : last + 1])
     span = subject.span(site)
-    if not is_whole(subject.text[span.start : span.end]) or subject.begins_in_macro(site):
+    if not is_whole(subject.text[span.start : span.end]) or not subject.is_written_out(site):
         return False
     declared = [
         s.variable for s in block[first : last + 1] if isinstance(s, Declare) and not _in_header(block, s)
