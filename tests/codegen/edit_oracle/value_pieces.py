@@ -162,7 +162,7 @@ def macros(w: Writer) -> None:
     w.top += [f"#define {bigger}(x, y) ((x) > (y) ? (x) : (y))", f"#define {cell}(p, i) p[(i) + {shift}]"]
     w.top += [f"#define {each}(v, to) for (int v = 0; v < (to); v++)"]
     moved = PARALLEL if is_zero else SEQUENTIAL
-    form = w.number(0, 6)
+    form = w.number(0, 8)
     high = w.pick(length, last, "n")
     if form == 0:
         w.code += w.loop(w.mixed([f"{a}[i] = {cell}({b}, i);"]), PARALLEL, "0", high, plain=True)
@@ -186,6 +186,21 @@ def macros(w: Writer) -> None:
         step = w.name("STEP")
         w.top.append(f"#define {step}(x) do {{ x = x * 2 + 1; }} while (0)")
         w.code += w.loop(w.mixed([f"{step}({a}[i]);"]), PARALLEL, "0", high, plain=True)
+    elif form == 6:
+        both, end = w.name("BOTH"), w.pick(";", "")
+        second = w.pick("y[i] = y[i - 1] + x[i]", "x[i] = x[i - 1] + y[i]")
+        w.top.append(
+            f"#define {both}(x, y) for (int i = 0; i < n; i++) x[i] += 1; for (int i = 1; i < n; i++) {second}{end}"
+        )
+        w.code += w.loop([f"{a}[i] = {b}[i];"], PARALLEL, plain=True)
+        w.code.append(f"{both}({a}, {b}){'' if end else ';'}")
+        if w.chance(50):
+            w.code += w.loop([f"{b}[i] += {a}[i];"], PARALLEL, plain=True)
+    elif form == 7:
+        most, number = w.name("MOST"), w.pick(5, 16)
+        w.top.append(f"#define {most} {w.pick(f'(n + {number})', f'n + {number}', f'({number})')}")
+        w.code += w.loop([f"{a}[i] = i;"], PARALLEL, "0", most, plain=True)
+        w.code += w.loop([f"{b}[i] = {a}[i] + 1;"], PARALLEL, "0", str(number), plain=True)
     else:
         w.code += w.loop([f"{a}[i] = {a}[i + {shift}] + {b}[i];"], moved, "0", high, plain=True)
 
