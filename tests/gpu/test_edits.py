@@ -209,7 +209,8 @@ MACROS = {
 def test_a_macro_is_compared_with_its_number_only_if_it_is_one(
     meaning: str, value: str, is_number: bool
 ) -> None:
-    before = "K;" if meaning.startswith(("count", "touch", "if")) else ""
+    before = "K;" if meaning.startswith(("count", "if")) else ""
+    before = "count = K;" if meaning.startswith("touch") else before
     before = "int t[2] = K; count = t[0];" if meaning.startswith("{") else before
     text = (
         f"#define OTHER 5\n#define K {meaning}\nstatic int count;\n"
@@ -223,6 +224,16 @@ def test_a_macro_is_compared_with_its_number_only_if_it_is_one(
         assert any("K != " in each.text for each in answer.replacements)
     else:
         assert answer == Declined("The macro `K` is more than a number: put its value into a variable first.")
+
+
+def test_a_macro_for_a_call_before_the_loop_is_no_number_of_it() -> None:
+    text = (
+        "#define START timer_start(3)\nvoid timer_start(int);\nvoid f(int n, double *restrict x)\n{\n"
+        "    START;\n    for (int i = 0; i < n; i++)\n        x[i] = 3 * i;\n}\n"
+    )
+    answer = asked(text)
+    assert isinstance(answer, Edited)
+    assert not any("START" in each.text for each in answer.replacements)
 
 
 @pytest.mark.parametrize("name", ["error", "blocks", "new", "this", "min"])

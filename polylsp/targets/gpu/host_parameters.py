@@ -23,6 +23,7 @@ from polylsp.ir.program import (
     Call,
     Constant,
     Declare,
+    Evaluate,
     Expr,
     Floating,
     Integer,
@@ -30,6 +31,7 @@ from polylsp.ir.program import (
     Type,
     Variable,
     subexpressions,
+    within,
 )
 from polylsp.model.action import Declined
 from polylsp.targets.gpu.buffers import Buffer, Memories
@@ -260,9 +262,13 @@ def baked(region: Region, buffers: Sequence[Buffer]) -> list[str] | Declined:
     """Conditions in C that are true if the source is built with other numbers than it was read with."""
     found: dict[str, set[str]] = {}
     subjects = [region.subject, *map(region.subject.of, region.helpers)]
-    last = horizon(region.subject, region.place.site)
+    last, place = horizon(region.subject, region.place.site), region.place.site
+    # Calls outside of the region give its variables no value that is known.
+    called = [s.site for s in walk(region.subject.function.body) if isinstance(s, Evaluate)]
+    apart = [each for each in called if not within(each, place)]
     for subject, constant in ((each, c) for each in subjects for c in _constants(each)):
-        if subject is region.subject and constant.site.first > last:
+        unused = constant.site.first > last or any(within(constant.site, each) for each in apart)
+        if subject is region.subject and unused:
             continue
         text = subject.source(constant.site).strip()
         number = _number(constant)
