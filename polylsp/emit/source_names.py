@@ -13,6 +13,7 @@ from polylsp.core.language import PYTHON
 from polylsp.emit.affine_bounds import PYTHON_CHOICE, Names
 from polylsp.emit.c_pragmas import Stretch
 from polylsp.emit.subject import Subject
+from polylsp.frontends.c.environment import Expanded, expand
 from polylsp.frontends.c.macros import whole_number
 from polylsp.ir.effects import effects, loops_in, nodes, places_in, walk
 from polylsp.ir.program import (
@@ -59,9 +60,11 @@ def named_constants(subject: Subject) -> dict[int, str]:
     """Macros that stand for a number in the headers of loops and the declarations of arrays, by their
     values: those whose name means this value beside any operator."""
     found: dict[int, str] = {}
-    macros = {each.name: each for each in subject.macros}
+    macros = {each.name for each in subject.macros}
     for value, text in _named_numbers(subject):
-        if text not in macros or whole_number(text, macros) == value:
+        expanded = expand(text, subject.macros) if text in macros and value not in found else None
+        words = expanded.texts if isinstance(expanded, Expanded) else ()
+        if text not in macros or whole_number(words) == value:
             found.setdefault(value, text)
     return found
 

@@ -232,7 +232,7 @@ def test_a_malformed_definition_is_no_macro(definition: str):
 
 NUMBERS = {
     "16": 16, "0x10u": 16, "020": 16, "(4 + 3 * 4)": 16, "4 * 4": 16, "-16": -16, "(1 << 4 | 3 % 2)": 17,
-    "(-7 / 2)": -3, "(-7 % 4)": -3, "OTHER": 8, "2 * OTHER": 16, "(OTHER - 1)": 7,
+    "(-7 / 2)": -3, "(-7 % 4)": -3, "OTHER": 8, "2 * OTHER": 16, "FIRST(OTHER, n)": 8, "(OTHER - 1)": 7,
     "4 + 4": None, "SUM * 2": None, "(n + 16)": None, "16.0": None, "[16]": None, "(16": None,
     "(16 / 0)": None,
     "for (int i = 0; i < 16; i++)": None, "f(16)": None, "N": None, "": None, "(3, 16)": None,
@@ -242,6 +242,5 @@ NUMBERS = {
 
 @pytest.mark.parametrize(("body", "number"), NUMBERS.items())
 def test_number_that_a_macro_means_beside_any_operator(body: str, number: int | None) -> None:
-    texts = (f"N {body}", "OTHER (2 * 4)", "SUM 1 + 1")
-    macros = {one.name: one for text in texts if (one := macro(text)) is not None}
-    assert whole_number("N", macros) == number
+    others = ("OTHER (2 * 4)", "SUM 1 + 1", "FIRST(x, y) x")
+    assert whole_number(expanded("N", f"N {body}", *others).texts) == number

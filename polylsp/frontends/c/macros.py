@@ -123,10 +123,9 @@ _LEVELS = (("|",), ("^",), ("&",), ("<<", ">>"), ("+", "-"), ("*", "/", "%"))
 _LITERAL = re.compile(r"(0[xX][\da-fA-F]+|\d+)[uUlL]*")
 
 
-def whole_number(name: str, macros: Mapping[str, Macro]) -> int | None:
-    """The whole number that a macro's name means beside any operator: its body is a number, a product, or a
+def whole_number(words: Sequence[str]) -> int | None:
+    """The whole number that the expansion of a macro means beside any operator: a number, a product, or a
     computation in parentheses. `None` where it is anything else, or depends on more than macros."""
-    words = _expanded(name, macros, frozenset())
     depth = 0
     for k, word in enumerate(words):
         depth += (word == "(") - (word == ")")
@@ -137,14 +136,6 @@ def whole_number(name: str, macros: Mapping[str, Macro]) -> int | None:
     except (ValueError, IndexError, ZeroDivisionError):
         return None
     return value if end == len(words) else None
-
-
-def _expanded(name: str, macros: Mapping[str, Macro], around: frozenset[str]) -> list[str]:
-    """The tokens of a macro without parameters, and of the macros in it; itself if it is none."""
-    one = macros.get(name)
-    if one is None or one.parameters is not None or name in around:
-        return [name]
-    return [each for word in one.body for each in _expanded(word, macros, around | {name})]
 
 
 def _computed(words: Sequence[str], at: int, level: int) -> tuple[int, int]:

@@ -16,6 +16,7 @@ import islpy as isl
 from polylsp.emit.c_text import element_words
 from polylsp.emit.source_names import horizon
 from polylsp.emit.subject import Member, Subject
+from polylsp.frontends.c.environment import Expanded, expand
 from polylsp.frontends.c.macros import Macro
 from polylsp.ir.effects import expressions, walk
 from polylsp.ir.program import (
@@ -328,20 +329,13 @@ def _inside_macros(subject: Subject, text: str, number: str) -> frozenset[str] |
 def _is_fixed(subject: Subject, name: str) -> bool:
     """True unless a name is a macro for an initialiser, a statement, a call, or a value of variables: a
     condition with that would not compile, have effects, or be about other values than the macro's number."""
-    macros, variables = {each.name: each for each in subject.macros}, _local(subject)
-    reached, waiting = set[str](), [name]
-    while waiting:
-        one = macros.get(waiting.pop())
-        if one is None or one.name in reached:
-            continue
-        reached.add(one.name)
-        for word, behind in zip(one.body, (*one.body[1:], ""), strict=True):
-            if word in (one.parameters or ()) or _PURE.fullmatch(word):
-                continue
-            is_call = behind == "(" and word not in macros and word != "sizeof"
-            if not _NAME.fullmatch(word) or word in variables or word in _STATEMENT or is_call:
-                return False
-            waiting.append(word)
+    expanded = expand(name, subject.macros)
+    words, variables = expanded.texts if isinstance(expanded, Expanded) else ("{",), _local(subject)
+    for word, behind in zip(words, (*words[1:], ""), strict=True):
+        is_name = _NAME.fullmatch(word) is not None and word not in _STATEMENT
+        is_call = is_name and behind == "(" and word != "sizeof"
+        if not _PURE.fullmatch(word) and (not is_name or is_call or (word in variables and word != name)):
+            return False
     return True
 
 
