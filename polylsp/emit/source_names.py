@@ -14,7 +14,7 @@ from polylsp.emit.affine_bounds import PYTHON_CHOICE, Names
 from polylsp.emit.c_pragmas import Stretch
 from polylsp.emit.subject import Subject
 from polylsp.frontends.c.environment import Expanded, expand
-from polylsp.frontends.c.macros import whole_number
+from polylsp.frontends.c.preprocessor_lines import whole_number
 from polylsp.ir.effects import effects, loops_in, nodes, places_in, walk
 from polylsp.ir.program import (
     AddressOf,

