@@ -76,8 +76,9 @@ def _told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Pos
             title = f"Split the loop {name} to run a part of it in parallel"
             return Told(title, codes=("needs-distribution", "sequential-loop"))
         case "skew":
+            # A wavefront jumps through memory: it pays only with threads, and not always then.
             title = f"Skew the loops of {name} to run a wavefront in parallel"
-            return Told(title, codes=("needs-skewing", "sequential-loop"))
+            return Told(title, codes=("needs-skewing", "sequential-loop"), conditional=True)
         case "tile":
             return Told(f"Tile {names} for cache reuse")
         case "fuse":

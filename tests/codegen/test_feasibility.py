@@ -254,6 +254,21 @@ def test_sums_for_the_vector_unit_come_first_in_nests() -> None:
     assert fixes("for (int i")[:2] == [("restructure", True), ("openmp", False)]
 
 
+def test_a_wavefront_alone_is_not_preferred() -> None:
+    text = """void paths(int n, int p[n][n]) {
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++)
+                p[i][j] = p[i][j] < p[i][k] + p[k][j] ? p[i][j] : p[i][k] + p[k][j];
+}
+"""
+    report = queries.analyse("paths.c", text, Settings(), edits=True)
+    at = text.index("for (int i")
+    found = lightbulb(Source(text), report, Settings(), Span(at, at), makes_files=False)
+    preferred = {o.ask.action: o.preferred for o in found if isinstance(o, Offer) and o.kind == "quickfix"}
+    assert preferred["restructure"] and not preferred.get("skew", False)
+
+
 SWEEPS = """\
 def sweep(steps, a, b):
     for t in range(steps):

@@ -233,7 +233,7 @@ async def test_a_transform_is_listed_and_worked_out_for_the_text_that_it_was_lis
     await editor.settle()
     found = (await editor.pull(uri)).items
     (action,) = [each for each in await editor.actions(uri, 1, diagnostics=found) if each.title == SKEW]
-    assert [each.code for each in action.diagnostics] == ["needs-skewing"] and action.is_preferred
+    assert [each.code for each in action.diagnostics] == ["needs-skewing"] and not action.is_preferred
     resolved = await editor.request(types.CODE_ACTION_RESOLVE, action)
     (edit,) = resolved.edit.document_changes[0].edits
     assert "for (long long w = 2;" in edit.new_text
