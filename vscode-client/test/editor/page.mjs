@@ -105,7 +105,7 @@ const STEPS = {
   ...VIEW,
 
   async 'the hover applies the best fix, and undo takes it back'({ page, shoot }) {
-    const link = page.locator('.monaco-hover:visible a', { hasText: 'in parallel with OpenMP' }).first();
+    const link = page.locator('.monaco-hover:visible a', { hasText: 'in parallel' }).first();
     await hoverUntil(page, outer(page), link);
     await shoot('hover-fix');
     await link.click();
