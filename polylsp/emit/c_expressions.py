@@ -3,7 +3,7 @@ minima and maxima spelled out, division that rounds down; and the loops of its s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Union
 
@@ -36,12 +36,9 @@ Linear = dict[Term, int]
 """A sum of terms times numbers; the term "" stands for one."""
 
 
-def in_64_bits(value: Linear, wide: Collection[str]) -> Linear:
-    """A sum that C is to compute with 64 bits; the names that have as many are `wide`."""
-    return {
-        Narrow(term) if isinstance(term, str) and term and term not in wide else term: factor
-        for term, factor in value.items()
-    }
+def in_64_bits(value: Linear) -> Linear:
+    """A sum of narrow names that C is to compute with 64 bits."""
+    return {Narrow(t) if isinstance(t, str) and t else t: factor for t, factor in value.items()}
 
 
 _OP = isl.ast_expr_op_type

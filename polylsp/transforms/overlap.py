@@ -99,9 +99,9 @@ def _runs_in_order(subject: Subject, verdict: Parallel) -> bool:
     """True if one thread, which a directive's `if` leaves, computes what the loop does: no pointer leads to a
     variable of which it has a copy."""
     copied = {*verdict.private, *verdict.lastprivate, *(each.variable for each in verdict.reductions)}
-    own = {v.source_name for v in subject.variables if v.storage in ("global", "static") or v.escapes}
+    reached = {v.source_name for v in subject.variables if v.storage in ("global", "static") or v.escapes}
     sums_in_memory = any(each.is_array for each in verdict.reductions)
-    return not sums_in_memory and copied.isdisjoint(own)
+    return not sums_in_memory and copied.isdisjoint(reached)
 
 
 def checked(subject: Subject, after: str, assumptions: Sequence[Assumption]) -> Replacement | Declined:

@@ -15,11 +15,11 @@ from polylsp.core.settings import Settings
 from polylsp.emit.c_expressions import (
     Counter,
     Linear,
+    Narrow,
     Scan,
     Term,
     added,
     extremum,
-    in_64_bits,
     scanned,
     sum_text,
 )
@@ -115,8 +115,8 @@ def _edited(
     if words == "int" and assumed:
         # Sums of `int`s fit in 64 bits.
         words, assumed = "long long", ()
-        narrow = in_64_bits(dict.fromkeys((*points.atoms.values(), points.counters[stays]), 1), ())
-        atoms = dict(zip((*points.atoms, points.counters[stays]), narrow, strict=True))
+        written = {**points.atoms, points.counters[stays]: points.counters[stays]}
+        atoms = {each: Narrow(text) for each, text in written.items()}
     new = Counter(name, words, remark=loops[0].remark)
     body = subject.text[chain.leaf.span.start : chain.leaf.span.end]
     values = tuple(

@@ -392,7 +392,7 @@ def made(subject: Subject, plan: Plan) -> Edited:
 def _fits(extent: Linear, step: int, words: str) -> Assumption:
     """Assumption that the fronts can be counted; an `int` can be compared with its limit before."""
     shown = sum_text(extent)
-    guard = f"{sum_text(in_64_bits(extent, ()))} < {2**31 - step}" if words == "int" else ""
+    guard = f"{sum_text(in_64_bits(extent))} < {2**31 - step}" if words == "int" else ""
     return Assumption("no-overflow", (shown,), f"`{shown}` does not overflow", guard)
 
 

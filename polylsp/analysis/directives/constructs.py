@@ -36,18 +36,7 @@ from polylsp.ir.directive import (
 )
 from polylsp.ir.effects import loops_in, walk
 from polylsp.ir.induction import additive
-from polylsp.ir.program import (
-    Assign,
-    Block,
-    Constant,
-    Declare,
-    Function,
-    If,
-    Loop,
-    Site,
-    Statement,
-    within,
-)
+from polylsp.ir.program import Assign, Block, Constant, Declare, Function, If, Loop, Site, Statement, within
 
 _IN, _OUT = isl.dim_type.in_, isl.dim_type.out
 _SINK = re.compile(r"sink : (.+)")
@@ -229,7 +218,7 @@ class Directed:
 
     @cached_property
     def misfits(self) -> dict[int, Misfit | None]:
-        """Reasons why no directive can stand before a loop, by ordinal; empty where one can."""
+        """Reasons why no directive can stand before a loop, by ordinal; `None` where one can."""
         return misfits(self.function.body)
 
     @cached_property

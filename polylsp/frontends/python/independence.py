@@ -502,12 +502,12 @@ class _Iteration:
             return
         read = [*self._arrays_read(), *(one for each in self.followed for one in self._arrays_reached(*each))]
         held = set[str]().union(*(self.sharing.origins(one.split(".")[0]) for one in shared))
-        others = [one for one in read if one not in stored]
         # A new list may have as its elements what others have.
         others = [
             one
-            for one in others
-            if not self.sharing.is_unshared(one) or not held.isdisjoint(self.sharing.origins(one))
+            for one in read
+            if one not in stored
+            and (not self.sharing.is_unshared(one) or not held.isdisjoint(self.sharing.origins(one)))
         ]
         pairs: dict[tuple[str, str], None] = {}
         for number, path in enumerate(shared):

@@ -95,8 +95,8 @@ def _headed(subject: Subject, ordinal: int, outer: Sequence[LoopFacts], again: A
     nest = [one for one in subject.facts.loops if any(s.first <= one.site.first <= s.last for s in sites)]
     for each in nest:
         # Tests and first values of other loops are no matter of threads.
-        kinds = ("start", "step", "test", "value") if each.ordinal in roots else ("start", "step")
-        if each.misfit is None or each.misfit.kind not in kinds:
+        of_threads = each.misfit is not None and each.misfit.kind in ("test", "value")
+        if not each.has_compound_header or (of_threads and each.ordinal not in roots):
             continue
         replacements = plain_header(now, each.ordinal)
         made = again(applied(now.text, replacements)) if replacements else None
