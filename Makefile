@@ -87,7 +87,7 @@ test-editors: setup  ## the same, then all else in a real VS Code; its pictures 
 
 docs: setup  ## the pages as a site, in build/site, with its links checked
 	@$(BIN)/python -c 'import material' 2>/dev/null || \
-	    $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	    $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
 	$(BIN)/python tests/project/site_pages.py build/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
