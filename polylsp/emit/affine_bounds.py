@@ -12,6 +12,8 @@ from typing import cast
 
 import islpy as isl
 
+from polylsp.poly.scop import VALUE_OF
+
 _PARAM = isl.dim_type.param
 _SET = isl.dim_type.set
 _DIV = isl.dim_type.div
@@ -31,13 +33,15 @@ PYTHON_CHOICE: Choice = (" and ", "({then} if {condition} else {otherwise})")
 class Names:
     """Spelling of values in C, or in Python, at some place: parameters, by isl name, and numbers that are
     macros; `literals` are numbers written as plain subscripts, and come from no macro. `wide` are the texts
-    of parameters with 64 bits, if sums of the others are to be computed with as many as well."""
+    of parameters with 64 bits, if sums of the others are to be computed with as many as well. `values` are
+    those of further variables there, `{ [value] }` of the parameters, by their names."""
 
     parameters: Mapping[str, str]
     constants: Mapping[int, str] = field(default_factory=dict[int, str])
     literals: frozenset[int] = frozenset()
     choice: Choice = C_CHOICE
     wide: frozenset[str] | None = None
+    values: Mapping[str, isl.Set] = field(default_factory=dict[str, isl.Set])
 
     @property
     def sizes(self) -> list[str]:
@@ -57,6 +61,40 @@ class Names:
             if other is not None and value % one == 0:
                 return f"{name} * {other}"
         return str(value)
+
+    def valued(self) -> Valued | None:
+        """The replacement of parameters by the variables that have values of them, if there are any."""
+        if not self.values:
+            return None
+        ties, parameters = isl.Set("{ : }"), dict(self.parameters)
+        for name, value in self.values.items():
+            at, own = value.dim(_PARAM), f"{VALUE_OF}{name}"
+            tie = value.move_dims(_PARAM, at, _SET, 0, 1).set_dim_name(_PARAM, at, own)
+            ties, parameters[own] = ties.intersect(tie.params()), name
+        return Valued(ties, replace(self, parameters=parameters, values={}))
+
+
+@dataclass(frozen=True)
+class Valued:
+    """Variables in the place of the parameters that they are computed of: `m` where that is `k * k % 7`.
+    `ties` are all equations between them, `names` spell the variables too."""
+
+    ties: isl.Set
+    names: Names
+
+    def told(self, values: isl.Set) -> isl.Set:
+        """The values at some of the replaced parameters' values, given those of the variables."""
+        values = values.intersect_params(self.ties)
+        for k in range(self.ties.dim(_PARAM)):
+            name = self.ties.get_dim_name(_PARAM, k) or ""
+            if not name.startswith(VALUE_OF):
+                values = values.project_out(_PARAM, values.find_dim_by_name(_PARAM, name), 1)
+        return values.coalesce()
+
+    def tells(self, values: isl.Set, where: isl.Set) -> bool:
+        """True if the variables determine the values, at the parameters' values `where`."""
+        own = values.intersect_params(where).intersect_params(self.ties)
+        return self.told(own).intersect_params(self.ties).intersect_params(where).is_subset(own)
 
 
 def largest(values: isl.Set, dimension: int) -> isl.Aff | None:

@@ -209,11 +209,21 @@ def section(
         if subject.language != PYTHON.name and memory.via & subject.counted_wide:
             names = widened(subject, names)
     elements = in_each_run(subject, scop, touched(scop, accesses, region), region)
-    found = _extent(subject, scop, memory, elements, region, names, may_be_empty)
+    around = touched(scop, [a for a in scop.accesses if a.memory is memory], replace(region, around=()))
+    around = in_each_run(subject, scop, around, region)
+    runs = _reached(subject, scop, accesses, region)
+    use = _Use(elements, around, entered(subject, scop, region), runs, names)
+    extent = partial(_extent, subject, scop, memory, region=region, may_be_empty=may_be_empty)
+    found = extent(use)
+    if (found is None or found.assumed) and (named := use.by_values()) is not None:
+        better = extent(named)
+        found, use = (better, named) if better is not None else (found, use)
+    if found is None:
+        found = extent(use, for_any=True)
     is_sized = declared_rows(memory.variable.type, names) is not None
     if found is None or is_sized or memory.variable.storage != "parameter" or subject.language == PYTHON.name:
         return found
-    runs = _reached(subject, scop, accesses, region)
+    elements, runs, names = use.elements, use.runs, use.names
     idle = runs.subtract(elements.params())
     sizes = at_least(0, names.sizes)
     idle = idle.intersect(sizes) if found.rows is None else found.rows.intersect_params(idle).params()
@@ -264,28 +274,50 @@ def _condition(used: isl.Set, names: Names, where: isl.Set, null: Mapping[str, s
     return differs(equal[0].get_aff(), replace(names, parameters={**names.parameters, **null}))
 
 
+@dataclass(frozen=True)
+class _Use:
+    """Use of a memory: the `elements` that are touched in one run of a region, those that it touches `around`
+    in all runs, the values of parameters `where` a run may begin, and those at which the loops run; `names`
+    spell parameters before it."""
+
+    elements: isl.Set
+    around: isl.Set
+    where: isl.Set
+    runs: isl.Set
+    names: Names
+
+    def by_values(self) -> _Use | None:
+        """The use in terms of the variables that have values of parameters; `None` if they do not tell the
+        elements."""
+        valued = self.names.valued()
+        if valued is None or not valued.tells(self.elements, self.where):
+            return None
+        elements = valued.told(self.elements.intersect_params(self.where))
+        around = valued.told(self.around) if valued.tells(self.around, self.where) else elements
+        return _Use(elements, around, valued.told(self.where), valued.told(self.runs), valued.names)
+
+
 def _extent(
     subject: Subject,
     scop: Scop,
     memory: Memory,
-    elements: isl.Set,
+    use: _Use,
     region: Stretch,
-    names: Names,
     may_be_empty: bool,
+    for_any: bool = False,
 ) -> Section | None:
-    """The section as far as loops tell: conditions inside of them may let nothing in it be used."""
+    """The section as far as loops tell: conditions inside of them may let nothing in it be used. `for_any`:
+    the one that is enough for all values of the parameters, if need be."""
+    elements, where, names = use.elements, use.where, use.names
     if memory.strides:
         found = linear_section(memory, elements, names)
         return found or _whole(subject, memory, names, region, None)
-    around = touched(scop, [a for a in scop.accesses if a.memory is memory], replace(region, around=()))
-    around = in_each_run(subject, scop, around, region)
     declared = declared_rows(memory.variable.type, names)
-    where = entered(subject, scop, region)
     own = declared if may_be_empty else None
     # Numbers at the ends of a type's range are no ends of sections, but no condition excludes others either.
     within = partial(
         within_array,
-        everywhere=_bare(around),
+        everywhere=_bare(use.around),
         names=names,
         where=where.intersect(scop.defined),
         declared=own,
@@ -294,11 +326,10 @@ def _extent(
     found = rows(elements=elements)
     if found is None:
         whole = _whole(subject, memory, names, region, declared)
-        found = (
-            whole
-            or rows(elements=elements, for_any=True)
-            or _at_any_value(elements, lambda wider: rows(elements=wider, for_any=True))
-        )
+        found = whole
+        if whole is None and for_any:
+            any_value = partial(rows, for_any=True)
+            found = any_value(elements=elements) or _at_any_value(elements, lambda e: any_value(elements=e))
         if found is None or whole is not None:
             return found
     if found.conditional and not may_be_empty:

@@ -161,12 +161,15 @@ def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
     found: dict[str, str] = {}
     members = _members(subject, site)
     sources = [v.source_name for v in subject.variables]
-    loops = [each for each in subject.facts.loops if within(site, each.site)]
-    held = next((scop.held[each.ordinal] for each in loops if each.ordinal in scop.held), {})
+    every = subject.facts.loops
+    loops = [each for each in every if within(site, each.site) or within(each.site, site)]
+    root = next((each for each in loops if each.ordinal in scop.held), None)
+    held, valued = ({}, {}) if root is None else (scop.held[root.ordinal], scop.valued[root.ordinal])
     if subject.language == PYTHON.name:
-        held = {}
-    kept = (v for v in named if v.source_name in held.values())
-    visible = {v.source_name for v in kept if _is_visible(subject, v, site)}
+        held, valued = {}, {}
+    kept = (v for v in named if v.source_name in valued or v.source_name in held.values())
+    single = (v for v in kept if sources.count(v.source_name) == 1)
+    visible = {v.source_name for v in single if root and _is_set(subject, v, site, root.site)}
     held = {symbol: name for symbol, name in held.items() if name in visible}
     for name, text in scop.parameters.items():
         if text in members:
@@ -175,7 +178,7 @@ def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
         if text in computed:
             found[name] = computed[text]
             continue
-        if sources.count(held.get(name, "")) == 1:
+        if name in held:
             found[name] = held[name]
             continue
         variable = _leaf(settled, text)
@@ -190,7 +193,15 @@ def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
             found[name] = " * ".join(found[factor] for factor in factors)
     if subject.language == PYTHON.name:
         return Names(found, choice=PYTHON_CHOICE)
-    return Names(found, named_constants(subject), literals(subject))
+    values = {name: value for name, value in valued.items() if name in visible}
+    return Names(found, named_constants(subject), literals(subject), values=values)
+
+
+def _is_set(subject: Subject, variable: Variable, site: Site, loop: Site) -> bool:
+    """True if code at the beginning of a site may name a variable, which has the value by then that it has
+    before a loop in the site, or around it."""
+    anew = any(site.first <= each.site.first < loop.first for each in subject.assigned(variable))
+    return not anew and _is_visible(subject, variable, site)
 
 
 def _is_visible(subject: Subject, variable: Variable, site: Site) -> bool:

@@ -125,7 +125,7 @@ class Recorded:
 
 
 def _answer(each: FunctionRecord, cache: FactCache) -> FunctionAnswer | None:
-    facts = each.facts or cache.get(_task(each.key))
+    facts = each.facts or cache.stored(_task(each.key))
     if facts is None:
         return None
     places = (each.starts, each.ends, each.pragmas)

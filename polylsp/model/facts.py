@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from polylsp.core.disk_cache import read_json
 from polylsp.core.text import Span
 from polylsp.ir.directive import DirectiveFacts, Misfit
 from polylsp.ir.program import ArrayStatements, Rejection, Site
@@ -212,22 +213,54 @@ def lines_moved(reason: str, by: int) -> str:
 # --------------------------------------------------------------------------------------------------
 
 
+class StoredFacts:
+    """Facts as the JSON text that the cache has of them, read when they are first asked for: a process that
+    finds them sends them on as they are."""
+
+    __slots__ = ("_facts", "_text")
+
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+        self._facts: FunctionFacts | None = None
+
+    def read(self) -> FunctionFacts:
+        """The facts. Raises an exception of any kind where the text is of something else."""
+        if self._facts is None:
+            self._facts = read_json(self._text, FunctionFacts)
+        return self._facts
+
+    def __reduce__(self) -> tuple[type[StoredFacts], tuple[bytes]]:
+        return StoredFacts, (self._text,)
+
+    def __eq__(self, other: object) -> bool:
+        return self.read() == (other.read() if isinstance(other, StoredFacts) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.read())
+
+
 @dataclass(frozen=True, slots=True)
 class FunctionAnswer:
     """The facts of one function and where its tokens stand, relative to the function's start.
 
     `starts[k]`, `ends[k]` are the offsets of token `k`; all tokens that come out of one macro
     use have the span of that use; `pragmas` are the spans of the function's pragmas. `key` names the
-    answer: equal keys, equal answers. `feasibility` is `None` while edits have not been tried.
+    answer: equal keys, equal answers. `feasibility` is `None` while edits have not been tried. `held` are
+    the facts, or what the cache has of them.
     """
 
     key: str
-    facts: FunctionFacts
+    held: FunctionFacts | StoredFacts
     starts: tuple[int, ...]
     ends: tuple[int, ...]
     pragmas: tuple[Span, ...] = ()
     feasibility: Feasibility | None = None
     language: str = "c"
+
+    @property
+    def facts(self) -> FunctionFacts:
+        """The facts of the function."""
+        return self.held.read() if isinstance(self.held, StoredFacts) else self.held
 
     def span(self, site: Site) -> Span:
         """Span of `site`, relative to the start of the function."""

@@ -24,6 +24,9 @@ from polylsp.ir.verdict import Assumption, ReductionOperator
 Polynomial = tuple[tuple[tuple[str, ...], int], ...]
 """A sum of products of parameters (isl names), each with its coefficient."""
 
+VALUE_OF = "__value_of_"
+"""Beginning of the isl name of a value that a variable has where a nest begins (`Scop.valued`)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Input:
@@ -334,7 +337,8 @@ class Scop:
     assumptions of loops around the nest; `defined`: the values of parameters that their types can hold, and
     at which no counter overflows; `addresses` of the function's variables, and the `address_reads` of the
     nest; `outdated` parameters are values at function entry of variables that have other ones by now; `held`:
-    for each outermost loop the variables that have the values of parameters all through it, by isl names."""
+    for each outermost loop the variables that have the values of parameters all through it, by isl names;
+    `valued`: those that have other values of parameters all through it, with the value, `{ [value] }`."""
 
     context: isl.Set
     loops: dict[int, ScopLoop]
@@ -351,6 +355,7 @@ class Scop:
     address_reads: tuple[AddressRead, ...] = ()
     outdated: frozenset[str] = frozenset()
     held: Mapping[int, Mapping[str, str]] = field(default_factory=dict[int, Mapping[str, str]])
+    valued: Mapping[int, Mapping[str, isl.Set]] = field(default_factory=dict[int, Mapping[str, isl.Set]])
 
     @property
     def shown_parameters(self) -> dict[str, str]:

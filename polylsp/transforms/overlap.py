@@ -335,7 +335,9 @@ def _bounds(
         names = widened(subject, names)
     of_type, name = _pointed(memory.variable.type), memory.path
     if memory.strides:
-        found = linear_section(memory, touches, names)
+        found, valued = linear_section(memory, touches, names), names.valued()
+        if found is None and valued is not None:
+            found = linear_section(memory, valued.told(touches), valued.names)
         if found is None:
             return None
         start = _moved(name, found.first)

@@ -50,6 +50,17 @@ RUN = {
         'for (int i = 0; i < n; i++) x[i] += y[i];\n__asm__ volatile("");',
         parameters="int n, double *restrict x, double *restrict y",
     ),
+    "a size that is computed in several steps": Run(
+        "const int half = n / 2 - n % 3; for (int i = 0; i < half; i++) x[i] += 2 * y[i];",
+        ("(size_t)half * sizeof",),
+        parameters="int n, double *restrict x, double *restrict y",
+    ),
+    "rows of a length that is computed in several steps": Run(
+        "int w = (n / 16 + 1) * 2, h = n < 4 ? n : 4;\n"
+        "for (int i = 0; i < h - 1; i++) for (int j = 0; j < w; j++) x[i * w + j] += 2 * y[(i + 1) * w + j];",
+        ("(size_t)((long long)h * w - w) * sizeof",),
+        parameters="int n, double *restrict x, double *restrict y",
+    ),
     "a counter that is not int": Run("for (long i = 0; i < n; i++) x[i] += y[i] * i;"),
     "an unsigned size": Run(
         "for (unsigned long i = 1; i < n; i++) x[i] = y[i - 1];",

@@ -99,7 +99,7 @@ def test_only_the_outermost_sequential_loop_carries_the_transform() -> None:
     loops = column.answer.facts.loops
     inner = replace(loops[1], verdict=loops[0].verdict)
     changed = replace(column.answer.facts, loops=(loops[0], inner, loops[2]))
-    placed = replace(column, answer=replace(column.answer, facts=changed))
+    placed = replace(column, answer=replace(column.answer, held=changed))
     codes = [d.code for d in function_diagnostics(source, placed, DEFAULTS)]
     assert codes == ["needs-interchange", "sequential-loop", "needs-assumption"]
 

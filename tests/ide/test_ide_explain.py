@@ -29,7 +29,7 @@ def modelled():
         replace(placed.answer.facts.nests[0], model=MODEL, dependences=carried),
         placed.answer.facts.nests[1],
     )
-    answer = replace(placed.answer, facts=replace(placed.answer.facts, nests=nests))
+    answer = replace(placed.answer, held=replace(placed.answer.facts, nests=nests))
     return source, replace(report, functions=(*report.functions[:3], replace(placed, answer=answer)))
 
 

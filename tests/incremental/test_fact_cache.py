@@ -13,10 +13,9 @@ from asking import begin_anew
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from polylsp.core.disk_cache import DiskCache, cache_folder
+from polylsp.core.disk_cache import DiskCache, cache_folder, decoded, encoded, form_of
 from polylsp.core.settings import Settings
 from polylsp.engine import decisions, fact_cache, queries
-from polylsp.engine.fact_cache import decoded, encoded, form_of
 from polylsp.engine.reading import language_for
 from polylsp.ir.directive import DirectiveFacts, Finding
 from polylsp.ir.program import Site

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 from polylsp.analysis.scop.summaries import NoSummary, SummaryAccess
 from polylsp.core import source_files
+from polylsp.core.disk_cache import decoded, encoded
 from polylsp.core.processes import Stop
 from polylsp.core.query import Query
 from polylsp.core.settings import Settings
 from polylsp.core.text import Span
 from polylsp.engine import decisions, fact_cache, file_records, queries
-from polylsp.engine.fact_cache import FileRecord, decoded, encoded
+from polylsp.engine.fact_cache import FileRecord
 from polylsp.engine.prepared import Stream
 from polylsp.ir.program import Constant, Integer, Presumption, Rejection, Site
 from polylsp.ir.verdict import word

@@ -131,7 +131,7 @@ def test_an_equal_answer_stays_the_same_object_and_another_replaces_it():
     answers = Answers()
     (placed,) = analysed(F).functions
     copy = replace(placed.answer)
-    other = replace(placed.answer, facts=replace(placed.answer.facts, name="other"))
+    other = replace(placed.answer, held=replace(placed.answer.facts, name="other"))
     layout = ((0, placed.answer.key),)
     for answer, expected in ((placed.answer, placed.answer), (copy, placed.answer), (other, other)):
         answers.add([answer])

@@ -21,13 +21,13 @@ from polylsp.analysis.scop.delinearisation import (
     rows_meet,
 )
 from polylsp.analysis.scop.paths import RawAccess, RawStatement, Region, path_text, same_layout
-from polylsp.analysis.scop.symbolic_value import ZERO, AllOf, Compare, Poly, Symbol, is_affine
+from polylsp.analysis.scop.symbolic_value import ONE, ZERO, AllOf, Compare, Poly, Symbol, is_affine
 from polylsp.analysis.scop.walk_scope import set_of
 from polylsp.analysis.scop.walk_state import At, Base, Member, Parameters, anything, readable
 from polylsp.ir.effects import may_alias_types
 from polylsp.ir.program import Array, Complex, OtherType, Pointer, Rejection, Struct, Variable
 from polylsp.ir.verdict import Assumption
-from polylsp.poly.scop import BoundCondition, Memory, Polynomial
+from polylsp.poly.scop import VALUE_OF, BoundCondition, Memory, Polynomial
 
 # --------------------------------------------------------------------------------------------------
 # Objects to which the accesses of a region lead, and the mapping of their subscripts to dimensions.
@@ -154,8 +154,8 @@ def plan_of(
         base.fresh and not followed,
         shape,
         is_given,
-        _strides(layouts) if len(layouts) == 1 else (),
-        _strides(layouts) if len(layouts) > 1 else (),
+        _strides(layouts, region) if len(layouts) == 1 else (),
+        _strides(layouts, region) if len(layouts) > 1 else (),
         frozenset.intersection(*(a.path.members for _, a in members)),
         _whole(name, base, members, layouts, parameters) if base.variable.remade and not scoped else None,
         frozenset(a.variable.name for _, a in members),
@@ -193,19 +193,32 @@ def _whole(
     return set_of(subscripts, AllOf(tuple(inside)), parameters).set_tuple_name(name)
 
 
-def _strides(layouts: tuple[Layout | None, ...]) -> tuple[Polynomial, ...]:
-    """The strides of an array whose last subscript, and no other, stands for several dimensions."""
+def _strides(layouts: tuple[Layout | None, ...], region: Region) -> tuple[Polynomial, ...]:
+    """The strides of an array whose last subscript, and no other, stands for several dimensions. Extents that
+    are computed in more than one step go by the variable with that value, if there is one."""
     only = layouts[-1] if layouts else None
     if only is None or len(only.strides) < 2:
         return ()
     if any(each is None or len(each.strides) > 1 for each in layouts[:-1]):
         return ()
-    terms = [
-        [(tuple(a.name for a in m if isinstance(a, Symbol)), c, m) for m, c in p.terms] for p in only.strides
-    ]
-    if any(len(names) < len(monomial) for row in terms for names, _, monomial in row):
-        return ()
-    return tuple(tuple((names, c) for names, c, _ in row) for row in terms)
+    found = [ONE]
+    for extent in reversed(only.extents):
+        named = _named(extent, region) if extent is not None else None
+        if named is None:
+            return ()
+        found.insert(0, named * found[0])
+    rows = ([(tuple(a.name for a in m if isinstance(a, Symbol)), c) for m, c in p.terms] for p in found)
+    return tuple(map(tuple, rows))
+
+
+def _named(extent: Poly, region: Region) -> Poly | None:
+    """A value in which all atoms have names: itself, or a variable that has it before the loops."""
+    if all(isinstance(atom, Symbol) for monomial, _ in extent.terms for atom in monomial):
+        return extent
+    before = (each.environment for each in region.entries.values() if not each.frames)
+    names = (name for environment in before for name, value in environment.items() if value == extent)
+    name = next(names, None)
+    return Poly.atom(Symbol(VALUE_OF + name.partition("@")[0])) if name is not None else None
 
 
 def _agree(members: Members) -> bool:

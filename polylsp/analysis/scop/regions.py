@@ -7,7 +7,7 @@ loop with all values that are fixed in it as parameters.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 import islpy as isl
@@ -29,15 +29,26 @@ from polylsp.analysis.scop.obstacles import (
 from polylsp.analysis.scop.paths import LoopEntry, sets_pointers
 from polylsp.analysis.scop.reductions import usual_starts
 from polylsp.analysis.scop.summaries import Calls
-from polylsp.analysis.scop.symbolic_value import Compare, NotAffineError, Poly
+from polylsp.analysis.scop.symbolic_value import (
+    Compare,
+    NotAffineError,
+    Poly,
+)
 from polylsp.analysis.scop.untaken import computes, firm_obstacle, loops_left_out, without_reports
 from polylsp.analysis.scop.walk import walk_region
-from polylsp.analysis.scop.walk_scope import COARSE, FULL, Detail, Scope, leads_away, one_of_several
+from polylsp.analysis.scop.walk_scope import (
+    COARSE,
+    FULL,
+    Detail,
+    Scope,
+    leads_away,
+    one_of_several,
+    with_values,
+)
 from polylsp.analysis.scop.walk_state import (
     At,
     Base,
     Environment,
-    Opaque,
     Parameters,
     PointerValue,
     Value,
@@ -71,7 +82,6 @@ from polylsp.ir.program import (
     Unsupported,
     Variable,
     stripped,
-    within,
 )
 from polylsp.ir.verdict import Assumption, Sequential
 from polylsp.poly.budget import Budget, Exhausted, over_budget
@@ -638,45 +648,9 @@ def nest_of(
     loops = [s for s in walk(*statements) if isinstance(s, Loop)]
     site = Site(min(s.site.first for s in loops), max(s.site.last for s in loops))
     scop = to_scop(region, entry.params(), scope.parameters, site, live, inherited)
-    held = {o: _held(each, statements, scope) for o, each in region.entries.items() if not each.frames}
-    scop = replace(scop, outdated=_outdated(environment, scope), held=held)
+    outermost = ((each.loop, each.environment) for each in region.entries.values() if not each.frames)
+    scop = with_values(scop, statements, outermost, environment, scope)
     for inner in region.entries.values():
         inner.inherited = inherited
         inner.trusted = not region.tainted
     return Nest(scop, region.entries, scope.effects, scope.parameters)
-
-
-def _outdated(environment: Environment, scope: Scope) -> frozenset[str]:
-    """The parameters (isl names) that are values at function entry of variables which have other ones where a
-    nest begins, from an environment there, or later in it."""
-    names = {v: scope.parameters.known(("entry", v)) for v in environment}
-    return frozenset(
-        name
-        for v, name in names.items()
-        if name is not None
-        and (v in scope.effects.scalars or environment[v] != scope.parameters.symbol_named(name))
-    )
-
-
-def _held(entry: LoopEntry, statements: tuple[Statement, ...], scope: Scope) -> dict[str, str]:
-    """The variables, by name, that have the values of parameters (isl names) just before an outermost loop of
-    a nest and all through it; that no store to another variable changes them is an assumption of the loop."""
-    loop, parameters, found = entry.loop, scope.parameters, dict[str, str]()
-    if any(isinstance(s, Unsupported) for s in walk(loop)):
-        return found
-    own, header = effects(loop), loop.header
-    # The loop's header may set others besides its counter.
-    starts = (s for s in walk(*statements) if isinstance(s, Assign) and within(s.site, header))
-    changed = own.scalars | {s.target.variable.name for s in starts}
-    for variable in effects(*statements).variables:
-        value, name = entry.environment.get(variable.name), variable.source_name
-        symbols = frozenset[str]()
-        if isinstance(value, Poly):
-            symbols = frozenset(each for each in value.symbols if parameters.symbol_named(each) == value)
-        elif isinstance(value, Opaque) and value.depth == 0:
-            # The parameter for the value once it is read.
-            symbols = frozenset(filter(None, [parameters.known((variable.name, value))]))
-        is_own = variable.storage in ("local", "parameter") and not variable.escapes
-        if variable.name not in changed and (is_own or not own.calls):
-            found |= {s: name for s in symbols if s not in found or parameters.texts.get(s) == name}
-    return found

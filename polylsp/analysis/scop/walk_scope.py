@@ -6,7 +6,8 @@ condition, or unknown.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 import islpy as isl
 
@@ -22,6 +23,7 @@ from polylsp.analysis.scop.symbolic_value import (
     Symbol,
     choice,
     condition_symbols,
+    is_affine,
     negate,
 )
 from polylsp.analysis.scop.walk_state import (
@@ -35,8 +37,9 @@ from polylsp.analysis.scop.walk_state import (
     Value,
 )
 from polylsp.core.query import by_identity
-from polylsp.ir.effects import Effects, may_alias_types, pointers_followed
+from polylsp.ir.effects import Effects, effects, may_alias_types, pointers_followed, walk
 from polylsp.ir.program import (
+    Assign,
     Integer,
     Loop,
     Place,
@@ -44,13 +47,16 @@ from polylsp.ir.program import (
     Presumption,
     Rejection,
     Site,
+    Statement,
     Type,
+    Unsupported,
     Variable,
+    within,
 )
 from polylsp.ir.spelling import spell_place
 from polylsp.ir.verdict import Assumption
 from polylsp.poly.budget import parsed_set
-from polylsp.poly.scop import BoundCondition, Guard, UntakenBranch
+from polylsp.poly.scop import BoundCondition, Guard, Scop, UntakenBranch
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,3 +363,90 @@ def _subscript(
     if known and not scope.frames:
         return scope.parameters.computed(key, source, Integer(64, True), f"{source}_index")
     return one_of_several(source, site, len(scope.frames))
+
+
+# --------------------------------------------------------------------------------------------------
+# Variables that tell the values of a nest's parameters where it begins, so that code can name them.
+# --------------------------------------------------------------------------------------------------
+
+
+_MOST_CASES = 4
+
+
+def with_values(
+    scop: Scop,
+    statements: tuple[Statement, ...],
+    entries: Iterable[tuple[Loop, Environment]],
+    environment: Environment,
+    scope: Scope,
+) -> Scop:
+    """A model with the variables that have values of its parameters, from its outermost loops and the values
+    before them; it begins in an environment, and ends in `scope`."""
+    held, valued = dict[int, Mapping[str, str]](), dict[int, Mapping[str, isl.Set]]()
+    for loop, before in entries:
+        kept = _kept(loop, statements)
+        held[loop.ordinal] = _held(kept, before, scope)
+        valued[loop.ordinal] = _valued(kept, before, scope)
+    return replace(scop, outdated=_outdated(environment, scope), held=held, valued=valued)
+
+
+def _outdated(environment: Environment, scope: Scope) -> frozenset[str]:
+    """The parameters (isl names) that are values at function entry of variables which have other ones where a
+    nest begins, from an environment there, or later in it."""
+    names = {v: scope.parameters.known(("entry", v)) for v in environment}
+    return frozenset(
+        name
+        for v, name in names.items()
+        if name is not None
+        and (v in scope.effects.scalars or environment[v] != scope.parameters.symbol_named(name))
+    )
+
+
+def _kept(loop: Loop, statements: tuple[Statement, ...]) -> list[Variable]:
+    """The variables that have one value just before an outermost loop of a nest and all through it; that no
+    store to another variable changes them is an assumption of the loop."""
+    if any(isinstance(s, Unsupported) for s in walk(loop)):
+        return []
+    own, header = effects(loop), loop.header
+    # The loop's header may set others besides its counter.
+    starts = (s for s in walk(*statements) if isinstance(s, Assign) and within(s.site, header))
+    changed = own.scalars | {s.target.variable.name for s in starts}
+    found: list[Variable] = []
+    for variable in effects(*statements).variables:
+        is_own = variable.storage in ("local", "parameter") and not variable.escapes
+        if variable.name not in changed and (is_own or not own.calls):
+            found.append(variable)
+    return found
+
+
+def _held(kept: Iterable[Variable], before: Environment, scope: Scope) -> dict[str, str]:
+    """The variables, by name, of those that a loop keeps, that have the values of parameters (isl names)."""
+    parameters, found = scope.parameters, dict[str, str]()
+    for variable in kept:
+        value, name = before.get(variable.name), variable.source_name
+        symbols = frozenset[str]()
+        if isinstance(value, Poly):
+            symbols = frozenset(each for each in value.symbols if parameters.symbol_named(each) == value)
+        elif isinstance(value, Opaque) and value.depth == 0:
+            # The parameter for the value once it is read.
+            symbols = frozenset(filter(None, [parameters.known((variable.name, value))]))
+        found |= {s: name for s in symbols if s not in found or parameters.texts.get(s) == name}
+    return found
+
+
+def _valued(kept: Iterable[Variable], before: Environment, scope: Scope) -> dict[str, isl.Set]:
+    """The values `{ [value] }` of the integers, by name, of those that a loop keeps, that are computed of
+    parameters in more than one step: sections of arrays can say `m` for `k % 500`."""
+    found: dict[str, isl.Set] = {}
+    for variable in kept:
+        value = before.get(variable.name)
+        if not isinstance(value, Poly) or not is_affine(value, frozenset()) or value.cases > _MOST_CASES:
+            continue
+        if all(isinstance(atom, Symbol) for monomial, _ in value.terms for atom in monomial):
+            continue
+        notation = Notation(frozenset(("value",)))
+        formula = notation.condition(Compare("==", Poly.atom(Symbol("value")) - value))
+        if notation.parameters <= scope.parameters.texts.keys():
+            text = f"{header(notation, scope.parameters)}{{ [value] : {formula} }}"
+            found[variable.source_name] = parsed_set(text)
+    return found

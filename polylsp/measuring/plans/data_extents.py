@@ -31,7 +31,7 @@ from polylsp.ir.program import (
 from polylsp.measuring.plans.arguments import PER_ROW, Rows, Storage, rows
 from polylsp.measuring.plans.structures import declared, is_led_to, is_member, row, spelling, structures_of
 from polylsp.model.measurement import Extent, NoPlan, Rung
-from polylsp.poly.scop import Memory, Scop
+from polylsp.poly.scop import VALUE_OF, Memory, Scop
 
 _PARAM, _SET = isl.dim_type.param, isl.dim_type.set
 
@@ -397,6 +397,19 @@ def _ends_of_member(
     return (low, high) if not others else (min(low, 0), (high + 2) * (most + _MARGIN) ** len(others))
 
 
+def steps_of(memory: Memory, scop: Scop, sizes: Mapping[str, int]) -> tuple[int, ...] | None:
+    """The strides of a linear array in elements, at some sizes (by spelling); `None` if they are computed of
+    other values."""
+    terms = [term for stride in memory.strides for term in stride]
+    if any(name.startswith(VALUE_OF) for names, _ in terms for name in names):
+        return None
+    spelled = scop.parameters
+    return tuple(
+        sum(c * prod(sizes.get(spelled.get(n, n), 0) for n in names) for names, c in stride)
+        for stride in memory.strides
+    )
+
+
 def _ends(touched: Touched, of_type: Type, sizes: Mapping[str, int]) -> tuple[int, int] | None:
     """The first and the last element, as one subscript; `None` where they are undetermined."""
     memory = touched.memory
@@ -406,11 +419,10 @@ def _ends(touched: Touched, of_type: Type, sizes: Mapping[str, int]) -> tuple[in
     if memory.scoped or (fields and (memory.strides or not dimensions)):
         return None
     if memory.strides:
-        spelled = touched.scop.parameters
-        steps = [
-            sum(c * prod(sizes.get(spelled.get(n, n), 0) for n in names) for names, c in stride)
-            for stride in memory.strides
-        ]
+        found = steps_of(memory, touched.scop, sizes)
+        if found is None:
+            return None
+        steps = list(found)
     else:
         found = row(of_type, sizes)
         if found is None or len(found) < dimensions:

@@ -18,7 +18,7 @@ from polylsp.core.settings import Settings
 from polylsp.emit.subject import Again, Subject
 from polylsp.ir.effects import expressions, walk
 from polylsp.ir.program import Assign, Binary, Floating, Integer, subexpressions
-from polylsp.measuring.plans.data_extents import box, fixed, is_modelled
+from polylsp.measuring.plans.data_extents import box, fixed, is_modelled, steps_of
 from polylsp.measuring.plans.structures import row
 from polylsp.model.measurement import DeviceWork, Rung
 from polylsp.poly.scop import Access, Scop
@@ -201,11 +201,7 @@ def _spread(
 ) -> float:
     """Bytes moved for each byte that is used: a piece of a row brings all of its sectors."""
     memory, size = access.memory, _size(access)
-    spelled = scop.parameters
-    steps: Sequence[int] = [
-        sum(c * prod(sizes.get(spelled.get(n, n), 0) for n in names) for names, c in stride)
-        for stride in memory.strides
-    ] or (row(memory.variable.type, sizes) or ())
+    steps = steps_of(memory, scop, sizes) or row(memory.variable.type, sizes) or ()
     if ends is None or len(ends) < 2 or len(steps) < len(ends) or len(memory.shape) > len(ends):
         return 1.0
     piece, whole = (ends[-1][1] - ends[-1][0] + 1) * size, steps[len(ends) - 2] * size

@@ -7,13 +7,13 @@ third of Polly-ACC's guards (Grosser and Hoefler, Polly-ACC, ICS 2016, section 5
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 import islpy as isl
 
-from polylsp.emit.affine_bounds import Names, constant, largest, smallest, spelled
+from polylsp.emit.affine_bounds import Names, constant, largest, quotient, smallest, spelled
 from polylsp.emit.c_pragmas import Stretch, keeps_apart, stretch_of
 from polylsp.emit.footprint import entered, iterations
 from polylsp.emit.source_names import names_at
@@ -387,17 +387,24 @@ def largest_of(works: Iterable[Work | None]) -> Work | None:
 
 def _work(statement: ScopStatement, depth: int, scop: Scop, names: Names) -> Work | None:
     domain = statement.domain
-    known, factors = 1, list[str]()
     # What the loops around fix is as unknown as a parameter, but cannot be written: a box around all.
     inside = domain.project_out(_SET, 0, depth) if depth else domain
-    for k in range(inside.dim(_SET)):
+    steps = [abs(scop.loops[ordinal].step) for ordinal in statement.loops[depth:]]
+    found, valued = _box(inside, steps, names), names.valued()
+    if found is not None or valued is None:
+        return found
+    return _box(isl.Set(valued.told(inside).simple_hull()), steps, valued.names)
+
+
+def _box(inside: isl.Set, steps: Sequence[int], names: Names) -> Work | None:
+    known, factors = 1, list[str]()
+    for k, step in enumerate(steps):
         high, low = largest(inside, k), smallest(inside, k)
         if high is None or low is None:
             return None
         extent = high.sub(low).add_constant_val(isl.Val(1))
-        step = abs(scop.loops[statement.loops[depth + k]].step)
         fixed = constant(extent)
-        text = spelled(_rounded(extent), names)
+        text = spelled(_rounded(extent), names) or quotient(extent, names, inside.params())
         if text is None:
             return None
         text = "" if text.isdigit() else text

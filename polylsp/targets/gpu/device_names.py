@@ -79,7 +79,7 @@ def fresh_of(region: Region) -> Fresh:
 def plain_names(region: Region) -> Names:
     """Spelling of values just before a region, with numbers as numbers: another file has no macros."""
     found = names_before(region.subject, region.scop, region.place)
-    return Names(found.parameters, choice=found.choice)
+    return Names(found.parameters, choice=found.choice, values=found.values)
 
 
 def variable_names(region: Region, fresh: Fresh) -> dict[str, str]:

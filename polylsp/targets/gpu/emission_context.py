@@ -246,7 +246,7 @@ def setting_of(
     is_python = subject.language == PYTHON.name
     lengths = _lengths(memories, names, fresh, plain_names(region)) if is_python else {}
     texts, variables = _parameters(region, names, lengths)
-    counted = subject.sizes.values()
+    counted = {*subject.sizes.values(), *plain_names(region).values}
     variables |= {names[v.name]: v for v in subject.variables if v.source_name in counted}
     sizes = () if is_python else [v for name, v in variables.items() if _text(v, name) in texts.values()]
     words = _without_widths(region, found, memories, names, lengths, helpers)
