@@ -332,10 +332,11 @@ def _without_kernels(trials: Trials) -> Iterator[Refused]:
     target = KERNELS_OF[trials.subject.language]
     for loop in trials.subject.facts.loops:
         inside = trials.subject.nest(loop.ordinal)
-        if inside is None or not _roots(trials, loop):
+        if not _roots(trials, loop):
             continue
         around = (*trials.subject.around(loop.ordinal), loop)
-        outer = next(each.ordinal for each in around if each.ordinal in inside[0].loops)
+        modelled = (each.ordinal for each in around if inside is not None and each.ordinal in inside[0].loops)
+        outer = next(modelled, loop.ordinal)
         found = trials.answer(target, loop.ordinal, outer)
         if isinstance(found, Declined):
             yield Refused(target, loop.ordinal, lines_moved(found.reason, -above))

@@ -319,15 +319,26 @@ class Ends:
         """The last value."""
         return _extreme(self.affs, self.least)
 
+    def is_value(self, one: isl.Aff, where: isl.Set) -> bool:
+        """True if an expression, which is one of them, is the last value at some values of parameters. (isl
+        multiplies the pieces of values that it compares as a whole.)"""
+        own = isl.PwAff.from_aff(one)
+        others = [isl.PwAff.from_aff(each) for each in self.affs]
+        beyond = [each.lt_set(own) if self.least else each.gt_set(own) for each in others]
+        if len(others) == 1:
+            beyond.append(others[0].lt_set(own))
+        return all(each.intersect(where).is_empty() for each in beyond)
+
 
 def highest_row(values: isl.Set) -> Ends | None:
     """The last value, wherever the set is not empty."""
-    found = highest(values)
-    affs = pieces_of(found, values) if found is not None else []
-    if found is None or not 0 < len(affs) <= _FEW:
+    found, known = highest(values), values.params()
+    pieces = found.gist(known).coalesce().get_pieces() if found is not None else []
+    affs = _different(aff for _, aff in pieces)
+    if not 0 < len(affs) <= _FEW:
         return None
     for some in (*(Ends([one]) for one in affs), Ends(affs), Ends(affs, least=True)):
-        if found.ne_set(some.value).intersect_params(values.params()).is_empty():
+        if all(some.is_value(aff, where.intersect(known)) for where, aff in pieces):
             return some
     return None
 
@@ -335,24 +346,28 @@ def highest_row(values: isl.Set) -> Ends | None:
 def lowest_row(values: isl.Set) -> isl.Aff | None:
     """The first value, or one between it and the target of the pointer: elements before an accessible one are
     accessible."""
-    found = lowest(values)
-    if found is None:
-        return None
-    affs = pieces_of(found, values)
+    found, known = lowest(values), values.params()
+    pieces = found.gist(known).coalesce().get_pieces() if found is not None else []
+    affs = _different(aff for _, aff in pieces)
     if len(affs) < 2:
         return affs[0] if affs else None
     for each in (*affs, _zero(affs[0])):
         one = isl.PwAff.from_aff(each)
-        outside = one.gt_set(found).union(one.lt_set(isl.PwAff.from_aff(_zero(each))))
-        if outside.intersect_params(values.params()).is_empty():
+        negative = one.lt_set(isl.PwAff.from_aff(_zero(each))).intersect_params(known)
+        above = (where.intersect(known).intersect(one.gt_set(isl.PwAff.from_aff(a))) for where, a in pieces)
+        if negative.is_empty() and all(outside.is_empty() for outside in above):
             return each
     return None
 
 
 def pieces_of(found: isl.PwAff, values: isl.Set) -> list[isl.Aff]:
     """The different expressions for an end of a set."""
+    return _different(aff for _, aff in found.gist(values.params()).coalesce().get_pieces())
+
+
+def _different(expressions: Iterable[isl.Aff]) -> list[isl.Aff]:
     affs: list[isl.Aff] = []
-    for _, aff in found.gist(values.params()).coalesce().get_pieces():
+    for aff in expressions:
         if not any(aff.plain_is_equal(other) for other in affs):
             affs.append(aff)
     return affs

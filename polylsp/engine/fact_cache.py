@@ -157,7 +157,7 @@ class FactCache:
         return self._opened(key, lambda value: decoded(value, kind))
 
     def _opened(self, key: str, read: Callable[[bytes], T]) -> T | None:
-        """What is made of the entry under a key, which is removed where nothing can be."""
+        """Make a value of the entry under a key, which is removed where none can be made."""
         value = self._entries.get(key)
         if value is None:
             return None
