@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
@@ -39,7 +40,19 @@ class Drawn:
 def drawn() -> st.SearchStrategy[Drawn]:
     """Nests of every kind."""
     of_nests = nests().map(lambda kernel: whole(summing(kernel)))
-    return affine_programs().map(of_oracle) | sums().map(whole) | of_nests
+    every = affine_programs().map(of_oracle) | sums().map(whole) | of_nests
+    return st.builds(in_steps, every, st.sampled_from(("", "", *_SAME)), st.sampled_from(("", "", *_SAME)))
+
+
+_SAME = ("@ % 512", "@ / 2 * 2 + @ % 2", "@ < 500 ? @ : 500")
+"""Values in several steps that are those of a size `@` below 500."""
+_HEAD = re.compile(r"\bkernel\([^()]*\)\s*\{")
+
+
+def in_steps(one: Drawn, first: str, second: str) -> Drawn:
+    """The same program, but `kernel` computes its sizes `n` and `m` in several steps, to the same values."""
+    steps = (f" {name} = {step.replace('@', name)};" for name, step in (("n", first), ("m", second)) if step)
+    return replace(one, text=_HEAD.sub(lambda head: head[0] + "".join(steps), one.text, count=1))
 
 
 def deep() -> st.SearchStrategy[Drawn]:
