@@ -22,16 +22,14 @@ from polylsp.frontends.python.bindings import (
     times_bound,
 )
 from polylsp.frontends.python.inference import Kinds
-from polylsp.frontends.python.kinds import Array, Number
+from polylsp.frontends.python.kinds import Array, Number, is_whole
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.names import Callable as FunctionOf
 from polylsp.frontends.python.names import Imported
 from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all, own_nodes
-from polylsp.frontends.python.numpy_arguments import (
-    gives_argument,
-    overlaps_itself,
-    shared_arguments,
-)
+from polylsp.frontends.python.numpy_arguments import gives_argument, overlaps_itself
+from polylsp.frontends.python.points_to import PointsTo
+from polylsp.frontends.python.reading_loops import scope_of
 
 _HARMLESS = frozenset(("shape", "size", "ndim", "dtype", "nbytes", "itemsize"))
 _FRESH = frozenset(
@@ -139,7 +137,10 @@ def _keeper(
     for parent in reversed(parents):
         match parent:
             case ast.Subscript(value=value) if value is node:
-                if isinstance(kinds.of(parent), Number):
+                kind, of = kinds.of(parent), kinds.of(value)
+                # What a list holds has its kind by use alone: a condition of loops, not of functions.
+                is_guess = outlives and isinstance(of, Array) and of.lists and not is_whole(kind)
+                if isinstance(kind, Number) and not is_guess:
                     return None
             case ast.Attribute(value=value, attr=name) if value is node:
                 if name in _HARMLESS:
@@ -232,6 +233,7 @@ _NUMPY = (
 def find_owned(context: Context, body: Body, shared: frozenset[str]) -> None:
     """Record in the context the owned arrays, and those that are not followed."""
     overlapping = _overlapping(context, body)
+    points_to = PointsTo(scope_of(context), own_nodes(body), trusts=True)
     for binding in bindings(body):
         target, value, depth = binding.target, binding.value, binding.depth
         for name in _array_names(context, target):
@@ -248,8 +250,30 @@ def find_owned(context: Context, body: Body, shared: frozenset[str]) -> None:
                     context.unfollowed.setdefault(name, "is made anew in each round of a loop")
             elif depth or not is_given(context, target, binding.source):
                 context.unfollowed[name] = "is bound to something that is not followed"
-            elif other := _also_used(context, body, binding):
+            elif other := _also_used(context, body, binding, points_to):
                 context.unfollowed[name] = f"may be a view of `{other}`, which is used by its own name too"
+    _note_views(context, body, points_to)
+
+
+def _note_views(context: Context, body: Body, points_to: PointsTo) -> None:
+    """Record in the context the names that may lead to the array of another one, other than by assignments of
+    names, where statements use that by its own name."""
+    here: dict[str, list[ast.stmt]] = {}
+    for binding in bindings(body):
+        statement = binding.block[binding.position]
+        for name in _array_names(context, binding.target) if isinstance(statement, ast.Assign) else ():
+            here.setdefault(name, []).append(statement)
+    names = {n.id for n in own_nodes(body) if isinstance(n, ast.Name) and n.id not in context.viewed}
+    arrays = {name: kind for name in sorted(names) if isinstance(kind := context.kinds.of_name(name), Array)}
+    for name, kind in arrays.items():
+        reached = points_to.reached(name) - points_to.renamed(name)
+        for other, of in arrays.items():
+            is_row = kind.lists and of.rank < kind.rank
+            if other not in reached and not points_to.is_of_class(name, other):
+                continue
+            if not is_row and count_of(other, body) > count_of(other, here.get(name, [])):
+                text = f"may be a view of `{other}`, which is used by its own name too"
+                context.unfollowed.setdefault(name, text)
 
 
 def _overlapping(context: Context, body: Body) -> frozenset[str]:
@@ -299,31 +323,16 @@ _STORING = frozenset(("fill", "sort", "put", "partition", "itemset", "byteswap",
 """Methods that store to elements of their array."""
 
 
-def _also_used(context: Context, body: Body, binding: Binding) -> str:
-    """The name of an array of which a function of NumPy may give a view, where other statements name it."""
+def _also_used(context: Context, body: Body, binding: Binding, points_to: PointsTo) -> str:
+    """The name of an array to which the value of a name may lead, where other statements name it."""
     here = [binding.block[binding.position]]
-    names = _viewed(context, binding.source)
-    return next((one for one in names if count_of(one, body) > count_of(one, here)), "")
+    target = getattr(binding.target, "id", "")
+    names = sorted(one for one in points_to.reached(target) if _is_array(context, one))
+    return next((one for one in names if one != target and count_of(one, body) > count_of(one, here)), "")
 
 
-def _viewed(context: Context, value: ast.expr | None) -> Iterator[str]:
-    """The arrays of which an expression may give a view."""
-    match value:
-        case ast.Call(func=function):
-            path = context.path(function)
-            of = shared_arguments(path, value)
-            if not of and not path and isinstance(function, ast.Attribute) and function.attr not in _NEW:
-                # Methods of other libraries' arrays (`a.detach()`, `a.numpy()`).
-                of = [function.value] if isinstance(context.kind(function.value), Array) else []
-            # The array of a list is a new one.
-            of = [one for one in of if not isinstance(one, (ast.List, ast.Tuple, ast.ListComp))]
-        case ast.Attribute(value=array, attr=name) if name not in _HARMLESS:
-            is_array = name in numpy_functions.VIEW_ATTRIBUTES or isinstance(context.kind(array), Array)
-            of = [array] if is_array else []
-        case _:
-            return
-    found = (n for n in nodes_in_all(of) if isinstance(n, ast.Name))
-    yield from (n.id for n in found if isinstance(context.kind(n), Array))
+def _is_array(context: Context, name: str) -> bool:
+    return isinstance(context.kinds.of_name(name), Array)
 
 
 def find_aliased(context: Context, body: Body) -> None:

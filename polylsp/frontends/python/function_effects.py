@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from polylsp.frontends.python.inference import Kinds
-from polylsp.frontends.python.kinds import Number
+from polylsp.frontends.python.kinds import DEFAULTDICT, ITERATOR, Number
 from polylsp.frontends.python.names import (
     Callable,
     CallEffect,
@@ -76,7 +76,7 @@ def with_effect(function: Callable, node: ast.FunctionDef | ast.AsyncFunctionDef
     arguments = (one for one in children(node.args) if isinstance(one, ast.arg))
     told = frozenset(one.arg for one in arguments if one.annotation is not None)
     own = node.args.args[0].arg if node.args.args else ""
-    within = _Function(nodes, Scope(kinds, node.body, told), names, told, own)
+    within = _Function(nodes, Scope(kinds, node.body, names, told), names, told, own)
     effect = joined_effects(_effect(within, one) for one in nodes)
     if effect == "acts":
         return replace(function, effect=effect)
@@ -135,6 +135,13 @@ def _effect(within: _Function, node: ast.AST) -> CallEffect:
             return "reads" if within.is_new(name, 1) else "acts"
         case ast.Call():
             return "reads" if within.called(node) else effect_of_call(within.scope, node)
+        case ast.Name(id=name) if name not in within.scope.local:
+            # Reading uses an iterator up.
+            return "acts" if within.scope.kinds.of(node) == ITERATOR else "reads"
+        case ast.Attribute() if within.scope.kinds.of(node) == ITERATOR:
+            return "acts"
+        case ast.Subscript(value=of) if within.scope.kinds.of(of) == DEFAULTDICT:
+            return "acts"
         case _:
             return "reads"
 

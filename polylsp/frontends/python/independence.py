@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from polylsp.frontends.python.bindings import dimensions
 from polylsp.frontends.python.iteration_numbers import (
@@ -18,7 +20,7 @@ from polylsp.frontends.python.iteration_numbers import (
     iteration_numbers,
     path_of_name,
 )
-from polylsp.frontends.python.kinds import DEFAULTDICT, UNKNOWN, Array, Instance, Number, Other
+from polylsp.frontends.python.kinds import DEFAULTDICT, UNKNOWN, Array, Instance, Number, Other, is_whole
 from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.names import Callable, ClassOf, Value
@@ -35,9 +37,10 @@ from polylsp.frontends.python.purity import (
     freshness,
     reads,
 )
-from polylsp.frontends.python.reading_loops import bindings_in, is_assertion, only_names, own_reads, scope_of
-from polylsp.frontends.python.sharing_by_names import OF_WHOLE, Sharing, is_whole, parents
+from polylsp.frontends.python.reading_loops import bindings_in, is_assertion, is_simple, own_reads, scope_of
+from polylsp.frontends.python.sharing_by_names import FunctionNames, Sharing, parents
 from polylsp.frontends.python.usage import RANGES
+from polylsp.frontends.python.value_edges import OF_WHOLE
 from polylsp.ir.program import Floating
 from polylsp.ir.verdict import Assumption, Parallel, Reduction
 
@@ -56,7 +59,8 @@ def independent_loops(context: Context, body: Sequence[ast.stmt]) -> tuple[tuple
     loops = [one for one in nodes if isinstance(one, ast.For) and dimensions(one) == 1]
     if len(nodes) * len(loops) > _MOST_WORK:
         return ()
-    found = ((one, _Iteration.of(context, body, one)) for one in loops)
+    function = FunctionNames(context, body, scope_of(context))
+    found = ((one, _Iteration.of(context, function, one)) for one in loops)
     verdicts = ((one, iteration.verdict()) for one, iteration in found if iteration is not None)
     return tuple((context.ordinals[id(one)], verdict) for one, verdict in verdicts if verdict is not None)
 
@@ -81,14 +85,14 @@ class _Element:
         return (self.dimension, self.subscript) == (other.dimension, other.subscript)
 
 
-@dataclass(slots=True)
+@dataclass
 class _Iteration:
     """An iteration of a loop. `numbers` are the names that are another whole number in each one; `own` are
     the names that it binds, among them `sums`, which it only adds to, and `views`, which stand for a part of
     an array; `followed` are calls of functions of the file."""
 
     context: Context
-    body: Sequence[ast.stmt]
+    function: FunctionNames
     loop: ast.For
     scope: Scope
     nodes: list[ast.AST]
@@ -101,23 +105,22 @@ class _Iteration:
     followed: list[tuple[ast.Call, Callable]] = field(default_factory=list[tuple[ast.Call, Callable]])
 
     @classmethod
-    def of(cls, context: Context, body: Sequence[ast.stmt], loop: ast.For) -> _Iteration | None:
+    def of(cls, context: Context, function: FunctionNames, loop: ast.For) -> _Iteration | None:
         """The iteration of a loop, if all of its statements are of known effect."""
         if (
             loop.orelse
             or id(loop) in context.caught
-            or not all(_is_simple(context, one, loop) for one in own_nodes(loop.body))
+            or not all(is_simple(context, one, loop) for one in own_nodes(loop.body))
         ):
             return None
-        scope = scope_of(context)
         numbers = dict(iteration_numbers(context, loop.target, loop.iter))
         nodes = nodes_in_all(loop.body)
         bound = [n.id for n in bindings_in(loop.body)]
         shadowed = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         numbers = {name: number for name, number in numbers.items() if name not in shadowed}
         targets = {n.id for n in nodes_in(loop.target) if isinstance(n, ast.Name)}
-        sharing = Sharing(context, body, loop, scope)
-        return cls(context, body, loop, scope, nodes, sharing, numbers, frozenset((*bound, *targets)))
+        own, sharing = frozenset((*bound, *targets)), Sharing(function, loop)
+        return cls(context, function, loop, function.scope, nodes, sharing, numbers, own)
 
     def verdict(self) -> Parallel | None:
         """The verdict, if no two iterations are joined."""
@@ -130,7 +133,7 @@ class _Iteration:
             if not elements and not reductions:
                 return None
             self._check_properties()
-            self._check_operations()
+            self._check_operations({one.path for one in elements})
             self._check_calls(elements)
             self._check_overlaps(elements)
         except _DependsError:
@@ -157,7 +160,7 @@ class _Iteration:
             kind = self.context.kinds.of_name(name)
             values = self._values_outside(name)
             told = [v for v in values if v is not None]
-            given = self.sharing.parameters.get(name)
+            given = self.function.parameters.get(name)
             is_given = given is not None and given.annotation is not None
             is_number = isinstance(kind, Number) and all(self._is_new_value(v, 1) for v in told)
             is_number = is_number and (is_given or (bool(told) and len(told) == len(values)))
@@ -185,7 +188,7 @@ class _Iteration:
             if name not in self.context.kinds.local:
                 raise _DependsError
             inside, seen = own_reads(self.context, self.loop, name)
-            if not inside or "." in name or (name in self.sharing.captured and not self.context.is_module):
+            if not inside or "." in name or (name in self.function.captured and not self.context.is_module):
                 raise _DependsError
             if not seen or self.context.is_module:
                 if name in self.numbers or _is_bound_surely(self.loop, name):
@@ -197,9 +200,9 @@ class _Iteration:
         return [one for one in private if one not in counted], last
 
     def _values_outside(self, name: str) -> list[ast.expr | None]:
-        nodes = [n for n in self.sharing.nodes if not self.sharing.is_inside(n)]
+        nodes = [n for n in self.function.nodes if not self.sharing.is_inside(n)]
         values = list(bound_values(nodes, name))
-        return [*values, None] if name in self.sharing.parameters else values
+        return [*values, None] if name in self.function.parameters else values
 
     def _is_new(self, name: str, depth: int) -> bool:
         """True if an iteration binds a name to new values alone."""
@@ -254,7 +257,7 @@ class _Iteration:
         path = path_of_name(base)
         if not path or path.rpartition(".")[2] in VIEW_ATTRIBUTES:
             raise _DependsError
-        if any(map(self._overlaps_itself, self.sharing.origins(path.split(".")[0]))):
+        if any(map(self._overlaps_itself, self.function.points_to.owners(path))):
             raise _DependsError
         if path.split(".")[0] in self.own:
             if path not in self.own or not self._is_new(path, 1 if len(parts) == 1 and not is_update else 2):
@@ -394,13 +397,13 @@ class _Iteration:
 
     def _overlaps_itself(self, name: str) -> bool:
         """True for a name of an array that may have several elements in one place."""
-        values = (v for v in bound_values(self.sharing.nodes, name) if v is not None)
+        values = (v for v in bound_values(self.function.nodes, name) if v is not None)
         calls = (n for v in values for n in nodes_in(v) if isinstance(n, ast.Call))
         return any(overlaps_itself(self.scope.path(call.func)) for call in calls)
 
     def _holds_objects(self, path: str) -> bool:
         """True for an array whose elements are objects, by its annotation or where it is made."""
-        given = self.sharing.parameters.get(path)
+        given = self.function.parameters.get(path)
         values = (v for v in self._values_outside(path) if v is not None)
         told = (given.annotation if given is not None else None, *values)
         return any(one is not None and asks_for_objects(one) for one in told)
@@ -411,10 +414,12 @@ class _Iteration:
         """Raise an error where a property of an object is read: that runs code."""
         functions = {id(n.func) for n in self.nodes if isinstance(n, ast.Call)}
         for node in self.nodes:
+            of, _, name = node.id.rpartition(".") if isinstance(node, ast.Name) else ("", "", "")
+            read = ast.Attribute(ast.Name(of), name) if of else node
             if (
-                isinstance(node, ast.Attribute)
+                isinstance(read, ast.Attribute)
                 and id(node) not in functions
-                and self.context.is_property(node)
+                and self.context.is_property(read)
             ):
                 raise _DependsError
 
@@ -422,16 +427,18 @@ class _Iteration:
         """The nodes that each iteration evaluates: those of the body, and of what the loop runs over."""
         return [*self.nodes, *([] if _is_counted(self.scope, self.loop.iter) else nodes_in(self.loop.iter))]
 
-    def _check_operations(self) -> None:
-        """Raise an error where an operator on an object of the file may change something, where an element of
-        a defaultdict or values of an iterator are read, and where a generator expression, which reads names
-        later, may outlive the iteration."""
+    def _check_operations(self, stored: AbstractSet[str]) -> None:
+        """Raise an error where operators on objects of the file may change something, where elements of a
+        defaultdict or values of an iterator are read that are no elements of what is `stored`, and where a
+        generator expression, which reads names later, may outlive the iteration."""
         nodes = self._iterated()
         if effect_of_operations(self.scope, [self.loop, *nodes]) != "reads":
             raise _DependsError
         # What the loop itself runs over may be an iterator.
         read = (n for n in self.nodes if isinstance(n, ast.Name | ast.Attribute))
-        if any(path_of_name(n) not in self.own and self.sharing.is_iterator(n) for n in read):
+        if any(path_of_name(n) not in self.own and self.function.is_iterator(n) for n in read):
+            raise _DependsError
+        if any(path_of_name(n) not in stored and self._holds_changing(n) for n in self.nodes):
             raise _DependsError
         around = parents(nodes)
         for node in nodes:
@@ -443,6 +450,25 @@ class _Iteration:
                 case _:
                     pass
 
+    def _holds_changing(self, node: ast.AST) -> bool:
+        """True for a name of an object that holds others which reads may change, and for one that may be such
+        an object, of a class that nothing tells."""
+        path = path_of_name(node)
+        if not path:
+            return False
+        points_to = self.function.points_to
+        is_told = isinstance(node, ast.expr) and bool(self.scope.classes_of(node))
+        is_outer = path.split(".")[0] not in self.own | self.comprehended
+        if is_outer and points_to.holds_changing(path):
+            return True
+        return not is_told and points_to.is_changing(path, is_outer)
+
+    @cached_property
+    def comprehended(self) -> frozenset[str]:
+        """Names that comprehensions bind."""
+        targets = (n.target for n in self.nodes if isinstance(n, ast.comprehension))
+        return frozenset(n.id for n in nodes_in_all(targets) if isinstance(n, ast.Name))
+
     def _check_calls(self, elements: Sequence[_Element]) -> None:
         """Raise an error where a call may change something, or may read elements of other iterations."""
         stored = {one.path for one in elements} | {f".{one.path.rpartition('.')[2]}" for one in elements}
@@ -452,7 +478,7 @@ class _Iteration:
                 continue
             effect = effect_of_call(self.scope, call)
             declared = self.scope.callee(call)
-            inside = isinstance(call.func, ast.Name) and call.func.id in self.sharing.functions_inside
+            inside = isinstance(call.func, ast.Name) and call.func.id in self.function.functions_inside
             if effect == "acts" or isinstance(declared, ClassOf) or inside:
                 raise _DependsError
             if effect == "unknown":
@@ -496,19 +522,18 @@ class _Iteration:
     def _check_overlaps(self, elements: Sequence[_Element]) -> None:
         """Assume that arrays whose elements are stored overlap no others; raise an error where that is too
         much to assume."""
-        stored = [one.path for one in elements]
-        shared = [one for one in stored if not self.sharing.is_unshared(one)]
-        if not shared:
-            return
+        deep = {one.path: one.deep for one in elements}
+        related = self.function.points_to.are_related
         read = [*self._arrays_read(), *(one for each in self.followed for one in self._arrays_reached(*each))]
-        held = set[str]().union(*(self.sharing.origins(one.split(".")[0]) for one in shared))
-        # A new list may have as its elements what others have.
-        others = [
-            one
-            for one in read
-            if one not in stored
-            and (not self.sharing.is_unshared(one) or not held.isdisjoint(self.sharing.origins(one)))
-        ]
+        others = [one for one in dict.fromkeys(read) if one not in deep]
+        # A function that the code makes may read what it was made of.
+        made = sorted(self._called())
+        for path, is_deep in deep.items():
+            apart = (one for one in deep if one != path)
+            if any(related(path, one, is_deep) for one in (*apart, *others, *made)):
+                raise _DependsError
+        shared = [one for one in deep if not self.sharing.is_unshared(one)]
+        others = [one for one in others if not self.sharing.is_unshared(one)]
         pairs: dict[tuple[str, str], None] = {}
         for number, path in enumerate(shared):
             apart = (*shared[number + 1 :], *others)
@@ -516,26 +541,18 @@ class _Iteration:
         if len(pairs) > _MOST_OVERLAPS:
             raise _DependsError
         for one, other in pairs:
-            roots = one.split(".")[0], other.split(".")[0]
-            origins = [self.sharing.origins(root) for root in roots]
-            apart = roots[0] == roots[1] or origins[0].isdisjoint(origins[1])
-            handed = self.sharing.is_handed(one, other) or self.sharing.is_handed(other, one)
             reasons = [self.context.unfollowed.get(each, "") for each in (one, other)]
-            if self._is_of_class(one, other):
-                raise _DependsError
-            if not apart or handed or any(reason.startswith("may be ") for reason in reasons):
+            if any(reason.startswith("may be ") for reason in reasons):
                 raise _DependsError
             names = spelled(one), spelled(other)
             sentence = f"`{names[0]}` and `{names[1]}` do not overlap"
             self.assumed[Assumption("no-overlap", names, sentence)] = None
 
-    def _is_of_class(self, one: str, other: str) -> bool:
-        """True for an attribute of an object and the one of that name of a class (`self.a` and `C.a`)."""
-        (root, _, name), (other_root, _, other_name) = one.partition("."), other.partition(".")
-        classes = (self.scope.declarations.get(each) for each in (root, other_root))
-        through_class = {"cls", "__class__"} & {*one.split("."), *other.split(".")}
-        is_class = bool(through_class) or any(isinstance(each, ClassOf) for each in classes)
-        return is_class and name.rpartition(".")[2] == other_name.rpartition(".")[2]
+    def _called(self) -> frozenset[str]:
+        """Names that the function binds and the iteration calls."""
+        calls = (n.func for n in self._iterated() if isinstance(n, ast.Call))
+        names = {f.id for f in calls if isinstance(f, ast.Name)}
+        return frozenset(names & self.context.kinds.local - self.function.parameters.keys())
 
     def _arrays_read(self) -> list[str]:
         """The paths from outside that an iteration reads, and that may lead to arrays."""
@@ -571,7 +588,7 @@ class _Iteration:
 
     def _is_told_by_use(self, name: str) -> bool:
         """True for a parameter whose real value is taken for a number by its use alone."""
-        kind, given = self.context.kinds.of_name(name), self.sharing.parameters.get(name)
+        kind, given = self.context.kinds.of_name(name), self.function.parameters.get(name)
         real = isinstance(kind, Number) and isinstance(kind.type, Floating)
         return real and given is not None and given.annotation is None
 
@@ -597,35 +614,6 @@ class _Iteration:
 # --------------------------------------------------------------------------------------------------
 # Statements and expressions.
 # --------------------------------------------------------------------------------------------------
-
-
-def _is_simple(context: Context, node: ast.AST, loop: ast.For) -> bool:
-    """True for an expression, and a statement that goes on and changes nothing but what its targets say."""
-    match node:
-        case ast.Assign(targets=targets):
-            return all(only_names(one) or isinstance(one, ast.Subscript) for one in targets)
-        case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
-            return isinstance(target, ast.Name | ast.Subscript)
-        case ast.For(target=target, orelse=otherwise):
-            return only_names(target) and not otherwise
-        case ast.While(orelse=otherwise):
-            return not otherwise
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(), attr=name))) if name in GROWING:
-            return True
-        case ast.Expr(value=value):
-            return isinstance(value, ast.Constant) or is_assertion(value)
-        case ast.With(items=items):
-            calls = (one.context_expr for one in items)
-            return all(isinstance(c, ast.Call) and context.path(c.func) == "numpy.errstate" for c in calls)
-        case ast.Break():
-            inner = [n for n in own_nodes(loop.body) if isinstance(n, ast.For | ast.While)]
-            return any(node is n for one in inner for n in own_nodes(one.body))
-        case ast.stmt():
-            return isinstance(node, ast.Pass | ast.Continue | ast.If | ast.Assert)
-        case ast.Await() | ast.Yield() | ast.YieldFrom() | ast.NamedExpr() | ast.Lambda():
-            return False
-        case _:
-            return True
 
 
 def _chain(node: ast.AST, around: dict[int, ast.AST]) -> Iterator[ast.expr]:

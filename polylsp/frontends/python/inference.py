@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from polylsp.frontends.python import numpy_functions
@@ -314,7 +314,19 @@ def assigned_names(nodes: list[ast.AST]) -> frozenset[str]:
     """The names that a function binds itself, without those that it calls global."""
     outer = {name for n in nodes if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
     found = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, (ast.Store, ast.Del))}
-    return frozenset(found - outer)
+    return frozenset((found | set(captures(nodes))) - outer)
+
+
+def captures(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """The names that patterns of `match` and handlers of exceptions bind."""
+    for node in nodes:
+        match node:
+            case ast.MatchAs(name=name) | ast.MatchStar(name=name) | ast.MatchMapping(rest=name):
+                yield from (name,) if name else ()
+            case ast.ExceptHandler(name=name):
+                yield from (name,) if name else ()
+            case _:
+                pass
 
 
 def _bindings(node: ast.AST, kinds: Kinds) -> Iterator[tuple[str, Kind | None]]:

@@ -9,11 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from polylsp.frontends.python.attributes import dotted
-from polylsp.frontends.python.kinds import MIXED, UNKNOWN, Kind
+from polylsp.frontends.python.kinds import MIXED, UNKNOWN, Kind, is_whole
 from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.nodes import nodes_in
-from polylsp.frontends.python.sharing_by_names import is_whole
 from polylsp.frontends.python.usage import RANGES
 from polylsp.ir.verdict import Assumption
 

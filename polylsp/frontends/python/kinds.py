@@ -85,6 +85,11 @@ DEFAULTDICT = Other("a defaultdict")
 """A dictionary that stores an element where one is read that it does not have."""
 
 
+def is_whole(kind: Kind | None) -> bool:
+    """True for a whole number."""
+    return isinstance(kind, Number) and kind.type not in (DOUBLE, COMPLEX)
+
+
 def wider(left: NumberType, right: NumberType) -> NumberType:
     """The type of a result of arithmetic."""
     if isinstance(left, Floating) or isinstance(right, Floating):

@@ -70,24 +70,20 @@ _NEW_BY_METHOD = (
     numpy_functions.REDUCTIONS
     | numpy_functions.STATISTICS
     | {
-        "argsort",
-        "astype",
-        "conj",
-        "cumprod",
-        "cumsum",
-        "dot",
-        "flatten",
-        "item",
-        "nonzero",
-        "repeat",
+        "argsort", "astype", "conj", "cumprod", "cumsum", "dot", "flatten", "item", "nonzero", "repeat",
         "round",
+        "count", "endswith", "find", "format", "index", "join", "lower", "lstrip", "replace", "rstrip",
+        "startswith", "strip", "title", "upper", "zfill",
     }
-)
+)  # fmt: skip
 _EFFECTS: tuple[CallEffect, ...] = ("reads", "unknown", "acts")
 """Effects of calls, the best first."""
-GROWING = frozenset(
-    "add append clear discard extend fill insert pop popitem remove reverse sort update".split()  # noqa: SIM905
+_GROWING = (
+    "add append appendleft clear difference_update discard extend extendleft fill insert pop popitem "
+    "intersection_update popleft remove reverse rotate setdefault sort symmetric_difference_update update"
 )
+GROWING = frozenset(_GROWING.split())
+"""Methods of Python's collections and of arrays that change their object."""
 _ACTING_PATHS = (
     "numpy.random.", "random.", "time.", "os.", "sys.", "io.", "logging.", "matplotlib.", "shutil.",
     "subprocess.", "socket.", "multiprocessing.", "threading.", "warnings.", "numpy.save", "numpy.put",
@@ -115,11 +111,12 @@ OF_ARRAYS = METHODS_OF_VALUES | {
 @dataclass(frozen=True, slots=True)
 class Scope:
     """The names that code sees: the declarations of the file, and those that the function binds itself in its
-    `body`, with the kinds that are known of these. `annotated` are parameters; `values` caches, for names,
-    answers of `is_value`."""
+    `body`, with the kinds that are known of these, and its `parameters`, some of them `annotated`; `values`
+    caches, for names, answers of `is_value`."""
 
     kinds: Kinds
     body: Sequence[ast.stmt] = ()
+    parameters: frozenset[str] = frozenset()
     annotated: frozenset[str] = frozenset()
     values: dict[str, bool] = field(default_factory=dict[str, bool], compare=False, repr=False)
 
@@ -296,6 +293,13 @@ def effect_of_operations(scope: Scope, nodes: Sequence[ast.AST]) -> CallEffect:
     for owner, what in operations(scope, nodes):
         found |= {owner.operations, owner.methods_of_values if what == "*" else "reads"}
     return joined_effects(found)
+
+
+def is_changed_by_reads(of: ClassOf) -> bool:
+    """True if operators on objects of a class of the file, or reads of attributes, may change something."""
+    if (of.operations, of.methods_of_values) != ("reads", "reads"):
+        return True
+    return any(one.is_property and one.effect != "reads" for one in of.methods)
 
 
 def operations(scope: Scope, nodes: Sequence[ast.AST]) -> Iterator[tuple[ClassOf, str]]:

@@ -15,7 +15,7 @@ from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import Context, compared, convert, held, whole
 from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all, own_nodes
 from polylsp.frontends.python.places import named_in
-from polylsp.frontends.python.purity import Scope, reads
+from polylsp.frontends.python.purity import GROWING, Scope, reads
 from polylsp.frontends.python.usage import RANGES
 from polylsp.ir.effects import walk
 from polylsp.ir.program import (
@@ -236,6 +236,35 @@ def _reads(context: Context, node: ast.stmt) -> bool:
             return False
 
 
+def is_simple(context: Context, node: ast.AST, loop: ast.For) -> bool:
+    """True for an expression, and a statement that goes on and changes nothing but what its targets say."""
+    match node:
+        case ast.Assign(targets=targets):
+            return all(only_names(one) or isinstance(one, ast.Subscript) for one in targets)
+        case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
+            return isinstance(target, ast.Name | ast.Subscript)
+        case ast.For(target=target, orelse=otherwise):
+            return only_names(target) and not otherwise
+        case ast.While(orelse=otherwise):
+            return not otherwise
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(), attr=name))) if name in GROWING:
+            return True
+        case ast.Expr(value=value):
+            return isinstance(value, ast.Constant) or is_assertion(value)
+        case ast.With(items=items):
+            calls = (one.context_expr for one in items)
+            return all(isinstance(c, ast.Call) and context.path(c.func) == "numpy.errstate" for c in calls)
+        case ast.Break():
+            inner = [n for n in own_nodes(loop.body) if isinstance(n, ast.For | ast.While)]
+            return any(node is n for one in inner for n in own_nodes(one.body))
+        case ast.stmt():
+            return isinstance(node, ast.Pass | ast.Continue | ast.If | ast.Assert)
+        case ast.Await() | ast.Yield() | ast.YieldFrom() | ast.NamedExpr() | ast.Lambda():
+            return False
+        case _:
+            return True
+
+
 def only_names(target: ast.expr) -> bool:
     """True for a name, or a tuple of names."""
     parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
@@ -268,9 +297,9 @@ def scope_of(context: Context) -> Scope:
     only = body[0] if len(body) == 1 and not context.is_module else None
     if not isinstance(only, ast.FunctionDef | ast.AsyncFunctionDef):
         return Scope(context.kinds, body)
-    arguments = (one for one in children(only.args) if isinstance(one, ast.arg))
+    arguments = [one for one in children(only.args) if isinstance(one, ast.arg)]
     annotated = frozenset(one.arg for one in arguments if one.annotation is not None)
-    return Scope(context.kinds, only.body, annotated)
+    return Scope(context.kinds, only.body, frozenset(one.arg for one in arguments), annotated)
 
 
 def _is_own(context: Context, loop: ast.For, name: str) -> bool:
