@@ -220,6 +220,16 @@ READERS: dict[str, tuple[str, str]] = {
 """Code that reads the object: before the loop, and in it for a subscript `i`."""
 
 HAZARDS: dict[str, tuple[str, str]] = {
+    "scaled": ("o = Box([0.0])", "o.scaled(x)"),
+    "scaled in list": ("os = [Box([0.0], 3.0)]", "os[0].k + x"),
+    "doubled": ("", "doubled(x)"),
+    "sum of new": ("", "sum_of([x, 1.0])"),
+    "dictionary": ("d = {}", "len(d) + x"),
+    "dictionary in list": ("ds = [{0.0: 1.0}]", "ds[0].get(x, 2.0)"),
+    "slots": ("o = Slim([1.0])", "o.k + x"),
+    "numbers": ("d = [1.0, 2.0]", "d[1] + x"),
+    "numbers in object": ("o = Box([1.0, 2.0])", "o.at(1) + x"),
+    "closure": ("k = 2.0\nf = lambda x: x * k", "f(x)"),
     "counter": ("step = counter()", "step(x)"),
     "default list": ("", "numbered(x)"),
     "default dictionary": ("", "numbered_dict(x)"),

@@ -13,7 +13,7 @@ from tests.extent import drawn
 @pytest.mark.parametrize("group", GROUPS)
 def test_no_claim_depends_on_the_order_of_iterations(group: str) -> None:
     count = 0
-    for number in range(drawn(240)):
+    for number in range(drawn(150)):
         tried = trial(written(group, 1, number))
         assert not tried.failures, tried.failures[0].report()
         count += tried.run
