@@ -50,6 +50,7 @@ _INT = Integer(32, True)
 _BOUNDS = ("<", "<=", ">", ">=")
 _EQUALITY: dict[BinaryOperator, BinaryOperator] = {"==": "!=", "!=": "=="}
 _COMPARED = (*_BOUNDS, *_EQUALITY)
+_NEGATED: dict[BinaryOperator, BinaryOperator] = {">": "<=", ">=": "<", "!=": "=="}
 
 
 def without_reports(statement: Statement, calls: Calls) -> Statement | None:
@@ -61,7 +62,9 @@ def without_reports(statement: Statement, calls: Calls) -> Statement | None:
     except _ObstructedError:
         return None
     sentences = {each.presumed.sentence for each in presumptions_in(made) if each.presumed is not None}
-    return None if len(sentences) > MOST_PRESUMPTIONS or obstacle(made, calls) is not None else made
+    if len(sentences) > MOST_PRESUMPTIONS or _contradictory(rewriter.never):
+        return None
+    return made if obstacle(made, calls) is None else None
 
 
 def loops_left_out(statement: Statement, made: Statement) -> Iterator[Loop]:
@@ -81,6 +84,7 @@ def presumptions_in(statement: Statement) -> Iterator[Assume]:
 def computes(statement: Statement) -> bool:
     """True if a nest changes more than its counters and the variables that it declares: a loop that only
     checks or prints has no purpose without its reports."""
+    statement = _as_presumed(statement)
     found = effects(statement)
     stepping = (s for loop in loops_in(statement) for s in (*loop.step.statements, *loop.prologue.statements))
     counters = {s.target.variable.name for s in stepping if isinstance(s, Assign)}
@@ -150,11 +154,13 @@ class _Way:
 @dataclass(slots=True)
 class _Rewriter:
     """Rewriting of one nest or function whose variables are assigned `changes`; `loops` are the ordinals of
-    the loops around the statement that is being rewritten."""
+    the loops around the statement that is being rewritten, `never` the conditions that are presumed not to
+    hold."""
 
     calls: Calls
     changes: Changes
     loops: tuple[int, ...] = ()
+    never: list[Expr] = field(default_factory=list[Expr])
 
     def rewrite(self, statement: Statement, ways: tuple[_Way, ...]) -> Statement:
         """The statement without reports, inside of branches. Raises `_ObstructedError`."""
@@ -165,7 +171,14 @@ class _Rewriter:
                 taken, other = _Way(condition, self.loops), _Way(_negation(condition), self.loops)
                 first = self.branch(then, (*ways, taken)), taken.condition
                 second = self.branch(otherwise, (*ways, other)), other.condition
-                return _without_ends(statement, first, second)
+                if not (taken.reports and other.reports):
+                    return _without_ends(statement, first, second)
+                # Control never comes to a choice of which neither branch is taken.
+                every = [call for way in (taken, other) for calls in way.reports.values() for call in calls]
+                never = [mark for call in every for mark in self.presumed(call, ways)]
+                self.never = [c for c in self.never if c not in taken.reports and c not in other.reports]
+                kept = replace(statement, then=_unmarked(first[0]), otherwise=_unmarked(second[0]))
+                return Block((*never, kept))
             case Loop():
                 outer, self.loops = self.loops, (*self.loops, statement.ordinal)
                 body = self.block(statement.body.statements, ways)
@@ -182,6 +195,7 @@ class _Rewriter:
 
     def presumption(self, condition: Expr, reports: Sequence[Call]) -> Presumption:
         """The presumption that a condition does not hold, under which there are reports."""
+        self.never.append(condition)
         first, names = reports[0], tuple(dict.fromkeys(call.function for call in reports))
         behind = self.changes.behind(condition)
         guard = _guard(condition) if self.changes.is_invariant(condition) else ""
@@ -229,6 +243,35 @@ class _Rewriter:
         if isinstance(inner, Binary) and inner.operator in _BOUNDS:
             return True
         return not any(self.changes.counts(name) for name in self.changes.behind(condition))
+
+
+def _unmarked(branch: Block) -> Block:
+    """A branch without the presumptions that it is not taken."""
+    return Block(tuple(s for s in branch.statements if not _is_untaken(s)))
+
+
+def _is_untaken(mark: Statement) -> bool:
+    """True for the presumption that the branch in which it stands is not taken."""
+    return isinstance(mark, Assume) and mark.presumed is not None and not mark.presumed.unhelped
+
+
+def _as_presumed(statement: Statement) -> Statement:
+    """A statement without the contents of the branches that are presumed not to be taken."""
+    match statement:
+        case Block():
+            return _block_as_presumed(statement)
+        case If(_, then, otherwise):
+            branches = _block_as_presumed(then), _block_as_presumed(otherwise)
+            return replace(statement, then=branches[0], otherwise=branches[1])
+        case Loop():
+            return replace(statement, body=_block_as_presumed(statement.body))
+        case _:
+            return statement
+
+
+def _block_as_presumed(block: Block) -> Block:
+    untaken = any(map(_is_untaken, block.statements))
+    return Block() if untaken else Block(tuple(map(_as_presumed, block.statements)))
 
 
 def _without_end(branch: Block) -> Block:
@@ -289,6 +332,30 @@ def _parts(condition: Expr) -> Iterator[Expr]:
             yield from _parts(operand)
         case _:
             pass
+
+
+def _contradictory(never: Sequence[Expr]) -> bool:
+    """True if one of some conditions certainly holds where another one does not."""
+    return not {_normal(each, True) for each in never}.isdisjoint(_normal(each, False) for each in never)
+
+
+def _normal(condition: Expr, holds: bool) -> tuple[str, bool]:
+    """A condition without `!`, `>`, `>=` and `!=`, as it is spelled, and whether it holds where the given one
+    does, or does not."""
+    match stripped(condition):
+        case Unary("!", inner):
+            return _normal(inner, not holds)
+        case Binary("==" | "!=" as operator, inner, right) if _is_zero(right):
+            return _normal(inner, holds == (operator == "!="))
+        case Binary(operator, _, _) as inner if operator in _NEGATED:
+            return spell(replace(inner, operator=_NEGATED[operator])), not holds
+        case inner:
+            return spell(inner), holds
+
+
+def _is_zero(value: Expr) -> bool:
+    inner = stripped(value)
+    return isinstance(inner, Constant) and inner.value == 0
 
 
 def _falsity(condition: Expr) -> str:
