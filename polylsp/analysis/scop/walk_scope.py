@@ -39,6 +39,7 @@ from polylsp.analysis.scop.walk_state import (
 from polylsp.core.query import by_identity
 from polylsp.ir.effects import Effects, effects, may_alias_types, pointers_followed, walk
 from polylsp.ir.program import (
+    Array,
     Assign,
     Integer,
     Loop,
@@ -234,8 +235,9 @@ def may_touch(variable: Variable, reached: Type, scope: Scope) -> str | None:
     """The spelling of a pointer through which the nest may write the memory of `variable`, whose
     elements have type `reached`; C's rules on types are believed."""
     lent = variable.name in scope.parameters.addresses.lent and not isinstance(variable.type, Pointer)
-    exposed = (variable.escapes and not lent) or variable.storage in ("global", "static", "parameter")
-    if not exposed:
+    given = variable.storage == "parameter" and isinstance(variable.type, (Pointer, Array))
+    exposed = (variable.escapes and not lent) or variable.storage in ("global", "static")
+    if not (exposed or given):
         return None
     for place in scope.effects.places:
         if not may_alias_types(place.type, reached):
