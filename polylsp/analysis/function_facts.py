@@ -23,7 +23,7 @@ from polylsp.analysis.directives.loop_forms import HIDDEN, misfits
 from polylsp.analysis.idioms import idioms
 from polylsp.analysis.scop.paths import sets_pointers
 from polylsp.analysis.scop.regions import Nest, cut
-from polylsp.analysis.scop.single_loops import again
+from polylsp.analysis.scop.single_loops import again, has_renamed_pointers
 from polylsp.analysis.scop.summaries import Calls
 from polylsp.core.processes import Mishap
 from polylsp.ir.directive import DirectiveFacts, Misfit
@@ -422,8 +422,9 @@ class _Asked:
 
 def _stands_with_others(nest: Nest, ordinal: int) -> bool:
     """True if a nest has statements outside of a loop; where these store pointers, only loops around it
-    count."""
-    if nest.entries[ordinal].frames:
+    count. A pointer whose value has no form before the loop is fixed in it."""
+    entry = nest.entries[ordinal]
+    if entry.frames or has_renamed_pointers(entry):
         return True
     beside = any(ordinal not in s.loops for s in nest.scop.statements)
     return beside and not sets_pointers(nest.effects)

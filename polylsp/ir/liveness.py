@@ -202,7 +202,9 @@ def pointer_flow(function: Function, trusted: Container[str]) -> PointerFlow:
     for statement in walk(function.body):
         if isinstance(statement, Unsupported):
             named = effects(function.body).variables if statement.reads is None else statement.reads
-            leaked |= {each for v in named if v.storage != "global" for each in (v.name, f"&{v.name}")}
+            # No source has the address of a temporary.
+            named = (v for v in named if v.storage != "global" and v.source_name.isidentifier())
+            leaked |= {each for v in named for each in (v.name, f"&{v.name}")}
         for node in (node for value in expressions(statement) for node in subexpressions(value)):
             if isinstance(node, Call) and node.function not in trusted:
                 leaked |= _given(node)

@@ -6,7 +6,7 @@ arrays or counters overflow, and, for Python, at which a subscript counts from t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 
 import islpy as isl
@@ -491,6 +491,7 @@ def to_scop(
             plan = plans[key_of(access)]
             accesses.append(access_of(number, name, domain, raw, access, plan, plans, parameters))
     led = any(access.memory.variable.leads_to for access in accesses)
+    bases = {plan.memory.name: base for (base, _), plan in plans.items()}
     for ordinal, frame in region.frames.items():
         frame.obstacles += region.tainted[:1]
         copies = [c for c in parameters.addresses.copies if c.position < frame.loop.site.first]
@@ -498,6 +499,9 @@ def to_scop(
             inside = [a for a in accesses if ordinal in statements[a.statement].loops]
             frame.obstacles += _held_elsewhere(inside, parameters.addresses)
             frame.obstacles += _led_to_each_other(inside, copies)
+        if not parameters.renamed.keys().isdisjoint(bases.values()):
+            inside = [a for a in accesses if ordinal in statements[a.statement].loops]
+            frame.obstacles += _accessed_by_two_names(inside, bases, parameters)
     loops = {o: _loop(f) for o, f in sorted(region.frames.items())}
     return Scop(
         context,
@@ -539,6 +543,27 @@ def _held_elsewhere(accesses: list[Access], addresses: Addresses) -> list[Reject
     return []
 
 
+def _accessed_by_two_names(
+    accesses: list[Access], bases: Mapping[str, str], parameters: Parameters
+) -> list[Rejection]:
+    """Reason why the order of some accesses cannot be told: they are made through a pointer that was computed
+    from one of several others, and through one of these too. That these do not overlap would be a poor
+    assumption; of rows that pointers in memory lead to, it is the usual one."""
+    memories = {a.memory.name: a.memory for a in accesses}
+    written = {a.memory.name for a in accesses if a.kind == "write"}
+    for one, other in combinations(memories.values(), 2):
+        ends = bases[one.name], bases[other.name]
+        why = parameters.renamed.get(ends[0]) or parameters.renamed.get(ends[1])
+        if why is None or ends[0] == ends[1] or written.isdisjoint((one.name, other.name)):
+            continue
+        ways = (_origins(_way(each), parameters.assigned) for each in (one, other))
+        in_rows = one.follows_pointers and other.follows_pointers
+        related = not in_rows and not next(ways).isdisjoint(next(ways))
+        if one.variable == other.variable or (related and may_overlap(one, other)):
+            return [why]
+    return []
+
+
 def _led_to_each_other(accesses: list[Access], copies: list[PointerCopy]) -> list[Rejection]:
     """Reason why the order of some accesses cannot be told: they are made through two pointers, one of which
     was assigned to the other. That these do not overlap would be a poor assumption."""
@@ -559,7 +584,7 @@ def _led_to_each_other(accesses: list[Access], copies: list[PointerCopy]) -> lis
     return []
 
 
-def _origins(way: Way, copies: list[PointerCopy]) -> frozenset[Way]:
+def _origins(way: Way, copies: Sequence[PointerCopy]) -> frozenset[Way]:
     """A way to a pointer, and those from which it may have been copied, as a whole or in part."""
     found, pending = {way}, [way]
     while pending and len(found) < _MOST_ORIGINS:

@@ -29,12 +29,8 @@ from polylsp.analysis.scop.obstacles import (
 from polylsp.analysis.scop.paths import LoopEntry, sets_pointers
 from polylsp.analysis.scop.reductions import usual_starts
 from polylsp.analysis.scop.summaries import Calls
-from polylsp.analysis.scop.symbolic_value import (
-    Compare,
-    NotAffineError,
-    Poly,
-)
-from polylsp.analysis.scop.untaken import computes, firm_obstacle, loops_left_out, without_reports
+from polylsp.analysis.scop.symbolic_value import Compare, NotAffineError, Poly
+from polylsp.analysis.scop.untaken import computes, firm_obstacle, loops_left_out, silent, without_reports
 from polylsp.analysis.scop.walk import walk_region
 from polylsp.analysis.scop.walk_scope import (
     COARSE,
@@ -131,7 +127,8 @@ def cut(function: Function, calls: Calls, live: frozenset[str], budget: Budget) 
     # Called functions may use globals that the function does not name.
     used = own.variables | calls.counters(own.calls) | {*function.parameters}
     ordered = tuple(sorted(used, key=lambda v: v.name))
-    parameters = Parameters(addresses=_addresses(function, calls), usual=usual_starts(function.body))
+    addresses, usual = _addresses(function, calls), usual_starts(function.body)
+    parameters = Parameters(addresses=addresses, usual=usual, assigned=tuple(_assigned(function)))
     state = Scope(parameters, {}, effects(), isl.Set("{ [] }"), calls=calls)
     walker = _Cutter(state, calls, budget, [], {}, {}, live, ordered, led_elsewhere(function.body))
     walker.block(function.body.statements)
@@ -166,11 +163,24 @@ def _copies(function: Function) -> Iterator[PointerCopy]:
     """The assignments of pointers to pointers in memory, outside of loops."""
     inside = {id(s) for loop in loops_in(function.body) for s in walk(loop)}
     stores = (s for s in walk(function.body) if isinstance(s, Assign) and s.target.steps)
-    for store in (s for s in stores if s.operator is None and id(s) not in inside):
-        target = _way(store.target)
-        ways = dict.fromkeys(_ways(store.value)) if isinstance(store.target.type, Pointer) else {}
-        for source in (way for way in ways if way != target):
-            yield PointerCopy(target, source, store.site.last)
+    for store in (s for s in stores if id(s) not in inside):
+        yield from _copied(store)
+
+
+def _assigned(function: Function) -> Iterator[PointerCopy]:
+    """The assignments of pointers to pointer variables."""
+    for statement in walk(function.body):
+        if isinstance(statement, Assign) and not statement.target.steps:
+            yield from _copied(statement)
+
+
+def _copied(statement: Assign) -> Iterator[PointerCopy]:
+    """The pointers that an assignment copies to another one."""
+    target = _way(statement.target)
+    is_copy = statement.operator is None and isinstance(statement.target.type, Pointer)
+    ways = dict.fromkeys(_ways(statement.value)) if is_copy else {}
+    for source in (way for way in ways if way != target):
+        yield PointerCopy(target, source, statement.site.last)
 
 
 def _ways(value: Expr) -> Iterator[Way]:
@@ -400,8 +410,10 @@ class _Cutter:
 
     def only_reports(self, loop: Loop) -> bool:
         """True for a loop that computes nothing: it prints or ends the program where conditions say so."""
-        made = without_reports(loop, self.calls) if self.calls.presuming else None
-        return made is not None and not computes(made)
+        if not self.calls.presuming:
+            return False
+        made = without_reports(loop, self.calls) or silent(loop, self.calls)
+        return obstacle(made, self.calls) is None and not computes(made)
 
     def runs_once(self, loop: Loop) -> bool:
         """True if the first step of a counter, from a constant start, certainly reaches the bound."""

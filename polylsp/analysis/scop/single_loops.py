@@ -15,7 +15,7 @@ from polylsp.analysis.scop.symbolic_value import Poly
 from polylsp.analysis.scop.walk_scope import Scope, leads_away, one_of_several
 from polylsp.analysis.scop.walk_state import ANYWHERE, At, Base, Opaque, Parameters, PointerValue, Value
 from polylsp.ir.effects import effects
-from polylsp.ir.program import Integer, Loop, Variable
+from polylsp.ir.program import Integer, Loop, Pointer, Variable
 
 
 def again(
@@ -67,10 +67,8 @@ def alone(nest: Nest, ordinal: int, calls: Calls, live: frozenset[str]) -> Nest 
 def _settled(name: str, value: Value, variable: Variable | None, loop: Loop, parameters: Parameters) -> Value:
     """A parameter for an unknown value, which is fixed while the loop runs."""
     key = ("settled", name, loop.ordinal)
-    if isinstance(value, Opaque) and value.depth == ANYWHERE:
-        return value
     if isinstance(value, Opaque) and variable is not None:
-        return _unknown(name, variable, loop, parameters)
+        return _fixed(name, value, variable, loop, parameters)
     if isinstance(value, PointerValue):
         source = value.base.variable.source_name
         steps = tuple(
@@ -81,6 +79,31 @@ def _settled(name: str, value: Value, variable: Variable | None, loop: Loop, par
         )
         return replace(value, steps=steps)
     return value
+
+
+def _fixed(name: str, value: Opaque, variable: Variable, loop: Loop, parameters: Parameters) -> Value:
+    """Parameter or pointer for an opaque value that is fixed while the loop runs. A pointer into memory that
+    has another name too is noted, for the memory to be accessed by one of the names alone."""
+    if value.depth == ANYWHERE and not _is_renamed(value, variable):
+        return value
+    found = _unknown(name, variable, loop, parameters)
+    if isinstance(found, PointerValue) and value.depth == ANYWHERE:
+        parameters.renamed[found.base.name] = value.rejection
+    return found
+
+
+def _is_renamed(value: Value | None, variable: Variable) -> bool:
+    """True for a pointer into memory that has another name too, and elements of one type by all names."""
+    if not isinstance(value, Opaque) or value.depth != ANYWHERE:
+        return False
+    return isinstance(variable.type, Pointer) and value.rejection.code != "may-alias"
+
+
+def has_renamed_pointers(entry: LoopEntry) -> bool:
+    """True if a loop uses pointers whose values before it have no form, since they lead to memory that has
+    another name too: fixed in the loop, they do in its model alone."""
+    environment = entry.environment
+    return any(_is_renamed(environment.get(v.name), v) for v in effects(entry.loop).variables)
 
 
 def _unknown(name: str, variable: Variable, loop: Loop, parameters: Parameters) -> Value:
@@ -98,5 +121,6 @@ def _forgotten(
     if variable is None:
         return value
     if leads_away(value, name):
-        return value if isinstance(value, Opaque) else one_of_several(variable.source_name, loop.site)
+        value = value if isinstance(value, Opaque) else one_of_several(variable.source_name, loop.site)
+        return _fixed(name, value, variable, loop, parameters)
     return _unknown(name, variable, loop, parameters)

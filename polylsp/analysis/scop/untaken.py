@@ -92,6 +92,26 @@ def computes(statement: Statement) -> bool:
     return bool(found.places or found.calls or found.scalars - counters - own)
 
 
+def silent(statement: Statement, calls: Calls) -> Statement:
+    """A statement without its calls that print or end the program."""
+    match statement:
+        case Evaluate(Call() as call) if _is_report(call, calls):
+            return Block()
+        case Block():
+            return _silent_block(statement, calls)
+        case If(_, then, otherwise):
+            branches = _silent_block(then, calls), _silent_block(otherwise, calls)
+            return replace(statement, then=branches[0], otherwise=branches[1])
+        case Loop():
+            return replace(statement, body=_silent_block(statement.body, calls))
+        case _:
+            return statement
+
+
+def _silent_block(block: Block, calls: Calls) -> Block:
+    return Block(tuple(silent(s, calls) for s in block.statements))
+
+
 def only_reports(function: Function, calls: Calls) -> bool:
     """True if a function only prints, or ends the program: it has no loops, changes nothing
     but local variables, and calls nothing else of unknown effect."""

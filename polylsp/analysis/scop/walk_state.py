@@ -26,7 +26,7 @@ from polylsp.analysis.scop.symbolic_value import (
     floor_div,
 )
 from polylsp.ir.program import Integer, Rejection, Site, Type, Variable
-from polylsp.poly.scop import Addresses
+from polylsp.poly.scop import Addresses, PointerCopy
 
 ANYWHERE = 1 << 30
 
@@ -143,7 +143,9 @@ class Parameters:
     parameters for values that were computed, `products` those for products of others; `epoch` counts the
     stretches of code between which memory may change unseen: its contents are another value in each;
     `addresses` records where the addresses of the function's variables escape to; `usual` are variables that
-    surely start loops with usual values (see `reductions.py`)."""
+    surely start loops with usual values (see `reductions.py`); `renamed` are the bases of pointers into
+    memory that has another name too, with the reason why that name is not known; `assigned` are the
+    assignments of pointers to pointer variables."""
 
     texts: dict[str, str] = field(default_factory=dict)
     types: dict[str, Type] = field(default_factory=dict)
@@ -156,6 +158,8 @@ class Parameters:
     epoch: int = 0
     addresses: Addresses = field(default_factory=lambda: Addresses())
     usual: frozenset[str] = frozenset()
+    renamed: dict[str, Rejection] = field(default_factory=dict)
+    assigned: tuple[PointerCopy, ...] = ()
     _by_key: dict[Hashable, str] = field(default_factory=dict)
     _counts: dict[str, int] = field(default_factory=dict)
     """By the stem of names, the number up to which all of them are used."""
