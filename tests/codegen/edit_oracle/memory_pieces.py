@@ -572,8 +572,18 @@ def led(w: Writer) -> None:
         w.head.append(f"for (int k = 0; k < {ROOM}; k++) {a}[k] = {shown}[k];")
     else:
         shown = ""
-    way = w.pick("chosen", "moved", "later", "member", "table", "made", "searched")
-    if way == "chosen":
+    way = w.pick("chosen", "moved", "later", "member", "table", "made", "searched", "either", "before")
+    q = a
+    if way == "either":
+        w.code.append(f"{kind} *{s} = {w.pick(a, b, a + ' + 1')};")
+        w.code.append(f"if ({flags}[0] > {w.number(-3, 3)}) {s} = {w.pick(a, b)};")
+    elif way == "before":
+        # The other name is one that the pointer had, or is led along with it.
+        q = w.local("q")
+        w.code.append(f"{kind} *{s} = {a}, *{q} = {w.pick(s, a)}{w.pick('', ' + 1')};")
+        moved = w.pick("", f" {q} = {w.pick(a, b)};")
+        w.code.append(f"if ({flags}[0] > {w.number(-3, 3)}) {{ {s} = {b};{moved} }}")
+    elif way == "chosen":
         w.code.append(f"{kind} *{s} = {b};")
         w.code.append(f"for (int k = 0; k < 6; k++) {s} = {flags}[k] > 0 ? {a} : {s};")
     elif way == "moved":
@@ -598,10 +608,14 @@ def led(w: Writer) -> None:
         stored, s = s, f"{s}[1]"
         w.code.append(f"{kind} *{stored}[2] = {{ {b}, {a} }};")
     body = w.pick(
-        [f"{s}[i] = {a}[i{k}] + 1;"],
-        [f"{a}[i] = {s}[i{k}] * 2 - {flags}[i];"],
-        [f"{b}[i] = {s}[i{k}];", f"{a}[i] = {flags}[i];"],
+        [f"{s}[i] = {q}[i{k}] + 1;"],
+        [f"{q}[i] = {s}[i{k}] * 2 - {flags}[i];"],
+        [f"{b}[i] = {s}[i{k}];", f"{q}[i] = {flags}[i];"],
     )
+    mark = OPEN
+    if way in ("either", "before") and w.chance(35):
+        body = w.pick([f"{s}[i] = {flags}[i] + 1;"], [f"*{s}++ = {flags}[i] - 2;"])
+        mark = PARALLEL
     if way == "later":
         w.code.append(f"{kind} *{s} = {b};")
         inner = w.loop(w.mixed(body), OPEN, "2")
@@ -612,7 +626,7 @@ def led(w: Writer) -> None:
             "}",
         ]
     else:
-        w.code += w.loop(w.mixed(body), OPEN, "2")
+        w.code += w.loop(w.mixed(body) if mark == OPEN else body, mark, "2")
     if shown:
         w.code.append(f"for (int k = 0; k < {ROOM}; k++) {shown}[k] = {a}[k];")
 
