@@ -225,8 +225,10 @@ def assumptions(
     outer = [a for o in sorted(around) for a in scop.loops[o].assumptions if a.kind == "no-wrap"]
     own = scop.loops[ordinal].assumptions if moved else needed_bounds(conflicts, ordinal)
     overlaps = overlap_assumptions(written, list(accessed.values()), rows)
-    found = [*scop.inherited, *outer, *own, *overlaps]
-    return tuple(dict.fromkeys(found))
+    found: dict[str, Assumption] = {}
+    for each in (*scop.inherited, *outer, *own, *overlaps):
+        found.setdefault(each.sentence, each)
+    return tuple(found.values())
 
 
 def needed_bounds(conflicts: Conflicts, ordinal: int) -> tuple[Assumption, ...]:

@@ -73,6 +73,16 @@ def layout_of(subscripts: Iterable[tuple[Poly, frozenset[str]]]) -> Layout | Non
     return Layout(tuple(strides))
 
 
+def common_offset(subscripts: Iterable[tuple[Poly, frozenset[str]]]) -> Poly:
+    """The sum of parameters, and of products of them, in all subscripts, each with the names of its
+    iterators."""
+    common: dict[Monomial, int] | None = None
+    for subscript, iterators in subscripts:
+        fixed = {m: c for m, c in subscript.terms if m and not _varies_in(m, iterators)}
+        common = fixed if common is None else {m: c for m, c in common.items() if fixed.get(m) == c}
+    return Poly.of(common or {})
+
+
 def _is_diagonal(scale: Poly, of_rows: set[Poly]) -> bool:
     """True if a coefficient is the length of a row and a number: `a[i*n + i]` beside `a[i*n + j]`, or
     `a[i*n + n - 1 - i]`."""

@@ -17,6 +17,7 @@ from polylsp.analysis.scop.delinearisation import (
     Layout,
     Needed,
     best_split,
+    common_offset,
     layout_of,
     rows_meet,
 )
@@ -249,14 +250,16 @@ def _layout(
     layout = layout_of((p, frozenset(s.dimensions)) for s, p, _ in known)
     if layout is None:
         return None
-    chosen: list[tuple[RawStatement, list[Needed]]] = []
-    for statement, subscript, access in known:
-        best = best_split(statement, subscript, layout, parameters)
-        if best is None:
-            return None
-        parts[id(access), number] = best[0]
-        chosen.append((statement, best[1]))
-    for statement, needed in chosen:
+    chosen = _split(known, layout, ZERO, parameters)
+    if chosen is None or any(needed for _, needed in chosen):
+        offset = common_offset((p, frozenset(s.dimensions)) for s, p, _ in known)
+        moved = _split(known, layout, offset, parameters) if offset != ZERO else None
+        if moved is not None and (chosen is None or _amount(moved) < _amount(chosen)):
+            chosen = moved
+    if chosen is None:
+        return None
+    parts.update({(id(a), number): own for (_, _, a), (own, _) in zip(known, chosen, strict=True)})
+    for (statement, _, _), (_, needed) in zip(known, chosen, strict=True):
         for depth, frame in enumerate(statement.frames):
             here = [(s, a) for s, _, a in known if frame in s.frames]
             for k, assumption, fails in needed:
@@ -264,6 +267,27 @@ def _layout(
                     frame.assume(assumption)
                     frame.conditions.append(BoundCondition(assumption, name, fails))
     return layout
+
+
+_Split = tuple[tuple[Poly, ...], list[Needed]]
+
+
+def _split(
+    known: list[tuple[RawStatement, Poly, RawAccess]], layout: Layout, offset: Poly, parameters: Parameters
+) -> list[_Split] | None:
+    """Subscripts written as one per dimension, with what keeps them within their dimensions; `None` where
+    nothing does for one. Rows may start anywhere: the last dimension of all begins at `offset`."""
+    found: list[_Split] = []
+    for statement, subscript, _ in known:
+        best = best_split(statement, subscript - offset, layout, parameters)
+        if best is None:
+            return None
+        found.append(((*best[0][:-1], best[0][-1] + offset), best[1]))
+    return found
+
+
+def _amount(chosen: list[_Split]) -> int:
+    return len({assumption for _, needed in chosen for _, assumption, _ in needed})
 
 
 def _led_by_pointer(base: Base) -> bool:
