@@ -181,7 +181,7 @@ def _parsed_as_one(tokens: tuple[str, ...], declarations: Sequence[Declaration])
             types = known_types(kept.values())
             if broken is not None:
                 name = _undeclared_near(kept, broken, lexer.column(str(error)))
-                bare = None if name is None else without_attribute(kept[broken].tokens, name)
+                bare = None if name is None else without_attribute(kept[broken].tokens, name, types)
                 if bare is not None:
                     kept[broken] = replace(kept[broken], tokens=bare)
                     continue

@@ -45,17 +45,28 @@ def unknown_attribute(tokens: tuple[str, ...], position: int, types: frozenset[s
             continue
         before, after = tokens[index - 1] if index else "(", tokens[index + 1]
         specifies = before in ("(", ",", "static", "extern", "inline", "const") and after in _SPECIFIERS
+        specifies = specifies or (index == 0 and _begins_declarator(tokens, 1, types))
         qualifies = (before == "*" or before in _TYPES) and _is_name(after)
         if specifies or qualifies:
             return index
     return None
 
 
-def without_attribute(declaration: tuple[str, ...], name: str) -> tuple[str, ...] | None:
+def _begins_declarator(tokens: tuple[str, ...], index: int, types: frozenset[str]) -> bool:
+    """True for the name of a known type before what it declares: another name before it is no type."""
+    if index + 1 >= len(tokens) or tokens[index] not in types:
+        return False
+    return _is_name(_tokens_after(tokens, index))
+
+
+def without_attribute(
+    declaration: tuple[str, ...], name: str, types: frozenset[str]
+) -> tuple[str, ...] | None:
     """A declaration without a name that only an attribute can be; `None` if it may be a type."""
     index = declaration.index(name)
     before = declaration[index - 1] if index else ";"
-    if declaration[index + 1] in _SPECIFIERS and before in (";", "static", "extern", "inline"):
+    specifies = declaration[index + 1] in _SPECIFIERS or _begins_declarator(declaration, index + 1, types)
+    if specifies and before in (";", "static", "extern", "inline"):
         return (*declaration[:index], *declaration[index + 1 :])
     return None
 
