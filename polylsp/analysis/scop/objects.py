@@ -276,14 +276,23 @@ def _split(
     known: list[tuple[RawStatement, Poly, RawAccess]], layout: Layout, offset: Poly, parameters: Parameters
 ) -> list[_Split] | None:
     """Subscripts written as one per dimension, with what keeps them within their dimensions; `None` where
-    nothing does for one. Rows may start anywhere: the last dimension of all begins at `offset`."""
+    nothing does for one, or for all at once. Rows may start anywhere: the last dimension of all begins at
+    `offset`."""
     found: list[_Split] = []
+    failing = isl.Set("{ : false }")
     for statement, subscript, _ in known:
         best = best_split(statement, subscript - offset, layout, parameters)
         if best is None:
             return None
         found.append(((*best[0][:-1], best[0][-1] + offset), best[1]))
-    return found
+        for _, _, fails in best[1]:
+            failing = failing.union(fails).coalesce()
+    running = (
+        s.domain.params().subtract(failing)
+        for (s, _, _), (_, needed) in zip(known, found, strict=True)
+        if needed
+    )
+    return None if any(each.is_empty() for each in running) else found
 
 
 def _amount(chosen: list[_Split]) -> int:
