@@ -7,10 +7,12 @@ reading a function asks for its nodes some forty times.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 _WORDS = {
     (ast.Name, "id"),
@@ -53,6 +55,22 @@ def own_nodes(body: Sequence[ast.AST]) -> list[ast.AST]:
         if (names := _fields(type(node))) and not isinstance(node, _SCOPES):
             pending += reversed(_below(node, names))
     return found
+
+
+def free_names(node: ast.AST) -> Iterator[ast.Name]:
+    """The names in code, without those that comprehensions have for themselves."""
+    if isinstance(node, ast.Name):
+        yield node
+    elif isinstance(node, _COMPREHENSIONS):
+        first, below = node.generators[0].iter, children(node)
+        own = {n.id for each in node.generators for n in nodes_in(each.target) if isinstance(n, ast.Name)}
+        parts = [p for one in below for p in (children(one) if isinstance(one, ast.comprehension) else [one])]
+        yield from free_names(first)
+        inner = (name for one in parts if one is not first for name in free_names(one))
+        yield from (name for name in inner if name.id not in own)
+    else:
+        for one in children(node):
+            yield from free_names(one)
 
 
 def _below(node: ast.AST, names: tuple[str, ...]) -> list[ast.AST]:

@@ -32,7 +32,7 @@ from polylsp.frontends.python.lowering_scope import (
     number_type,
     refuse,
 )
-from polylsp.frontends.python.nodes import nodes_in_all
+from polylsp.frontends.python.nodes import free_names
 from polylsp.ir.program import Array as ArrayType
 from polylsp.ir.program import (
     Call,
@@ -313,7 +313,7 @@ def _index(
 
 def named_in(context: Context, *nodes: ast.AST) -> frozenset[Variable]:
     """The variables that are named in code."""
-    names = {n.id for n in nodes_in_all(nodes) if isinstance(n, ast.Name)}
+    names = {name.id for node in nodes for name in free_names(node)}
     found: set[Variable] = set()
     for name in names:
         kind = context.kinds.of_name(name)

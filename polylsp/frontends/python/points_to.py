@@ -14,7 +14,7 @@ from typing import Literal
 
 from polylsp.frontends.python.attributes import dotted
 from polylsp.frontends.python.inference import captures
-from polylsp.frontends.python.kinds import Array, Instance, Number
+from polylsp.frontends.python.kinds import Array, Instance, Kind, Number
 from polylsp.frontends.python.names import Callable, ClassOf
 from polylsp.frontends.python.nodes import nodes_in, nodes_in_all
 from polylsp.frontends.python.purity import GROWING, Scope
@@ -261,11 +261,8 @@ class PointsTo:
                 self._add(f"{CLASSES}.{label}" if self._is_class(path.rpartition(".")[0]) else "", found)
                 self._hand(of, [edge.held(label) for edge in found])
             case ast.Subscript(value=of, slice=subscript):
-                kind = self.scope.kinds.of(of)
-                is_copied = isinstance(kind, Array) and not kind.lists and (self.trusts or not kind.assumed)
-                if not is_copied:
-                    whole = isinstance(subscript, ast.Slice)
-                    self._hand(of, [edge.copied() if whole else edge.held() for edge in found])
+                whole = isinstance(subscript, ast.Slice)
+                self._hand(of, [edge.copied() if whole else edge.held() for edge in found])
             case _:
                 pass
 
@@ -298,16 +295,20 @@ class PointsTo:
 
     def _hand(self, to: ast.expr, found: Sequence[Edge]) -> None:
         """Let the objects that an expression may be hold others."""
-        if found:
+        if found and not self._holds_numbers(self.scope.kinds.of(to)):
             self.handed.append((tuple(self.values.leads(to)), tuple(found)))
 
     def _hand_to(self, to: Sequence[Edge], found: Sequence[Edge]) -> None:
         for edge in to:
             names = self.owners(edge.to) if edge.relation == "is" else self.reached(edge.to)
             for name in (edge.to, *names):
-                self._add(name, found)
+                self._add(name, () if self._holds_numbers(self.scope.kinds.of_name(name)) else found)
                 if name == FILE or self.values.is_of_file(name):
                     self._add(HANDED, found)
+
+    def _holds_numbers(self, kind: Kind | None) -> bool:
+        """True for arrays of NumPy: these hold no other objects."""
+        return isinstance(kind, Array) and not kind.lists and (self.trusts or not kind.assumed)
 
     def _add(self, name: str, found: Iterable[Edge]) -> None:
         if name:

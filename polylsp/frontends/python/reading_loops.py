@@ -13,7 +13,7 @@ from polylsp.frontends.python.bindings import dimensions
 from polylsp.frontends.python.kinds import DOUBLE, INT, ITERATOR, Array, Number
 from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import Context, compared, convert, held, whole
-from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all, own_nodes
+from polylsp.frontends.python.nodes import children, free_names, nodes_in, nodes_in_all, own_nodes
 from polylsp.frontends.python.places import named_in
 from polylsp.frontends.python.purity import GROWING, Scope, reads
 from polylsp.frontends.python.usage import RANGES
@@ -325,7 +325,7 @@ def own_reads(context: Context, loop: ast.For, name: str) -> tuple[bool, bool]:
 def _loads(node: ast.AST, name: str) -> Iterator[ast.Name]:
     """The reads of a name, those before it is updated among them."""
     added = {id(n.target) for n in nodes_in(node) if isinstance(n, ast.AugAssign)}
-    found = (n for n in nodes_in(node) if isinstance(n, ast.Name) and n.id == name)
+    found = (n for n in free_names(node) if n.id == name)
     return (n for n in found if isinstance(n.ctx, ast.Load) or id(n) in added)
 
 
