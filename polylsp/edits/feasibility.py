@@ -335,8 +335,8 @@ def _without_kernels(trials: Trials) -> Iterator[Refused]:
         if not _roots(trials, loop):
             continue
         around = (*trials.subject.around(loop.ordinal), loop)
-        modelled = (each.ordinal for each in around if inside is not None and each.ordinal in inside[0].loops)
-        outer = next(modelled, loop.ordinal)
+        modelled = inside[0].loops if inside is not None else ()
+        outer = next((each.ordinal for each in around if each.ordinal in modelled), loop.ordinal)
         found = trials.answer(target, loop.ordinal, outer)
         if isinstance(found, Declined):
             yield Refused(target, loop.ordinal, lines_moved(found.reason, -above))

@@ -332,9 +332,8 @@ class Ends:
 
 def highest_row(values: isl.Set) -> Ends | None:
     """The last value, wherever the set is not empty."""
-    found, known = highest(values), values.params()
-    pieces = found.gist(known).coalesce().get_pieces() if found is not None else []
-    affs = _different(aff for _, aff in pieces)
+    pieces, known = _pieces(highest(values), values), values.params()
+    affs = _different(pieces)
     if not 0 < len(affs) <= _FEW:
         return None
     for some in (*(Ends([one]) for one in affs), Ends(affs), Ends(affs, least=True)):
@@ -346,9 +345,8 @@ def highest_row(values: isl.Set) -> Ends | None:
 def lowest_row(values: isl.Set) -> isl.Aff | None:
     """The first value, or one between it and the target of the pointer: elements before an accessible one are
     accessible."""
-    found, known = lowest(values), values.params()
-    pieces = found.gist(known).coalesce().get_pieces() if found is not None else []
-    affs = _different(aff for _, aff in pieces)
+    pieces, known = _pieces(lowest(values), values), values.params()
+    affs = _different(pieces)
     if len(affs) < 2:
         return affs[0] if affs else None
     for each in (*affs, _zero(affs[0])):
@@ -362,12 +360,17 @@ def lowest_row(values: isl.Set) -> isl.Aff | None:
 
 def pieces_of(found: isl.PwAff, values: isl.Set) -> list[isl.Aff]:
     """The different expressions for an end of a set."""
-    return _different(aff for _, aff in found.gist(values.params()).coalesce().get_pieces())
+    return _different(_pieces(found, values))
 
 
-def _different(expressions: Iterable[isl.Aff]) -> list[isl.Aff]:
+def _pieces(found: isl.PwAff | None, values: isl.Set) -> list[tuple[isl.Set, isl.Aff]]:
+    """The expressions for an end of a set, with the parameters' values where each holds."""
+    return found.gist(values.params()).coalesce().get_pieces() if found is not None else []
+
+
+def _different(pieces: Iterable[tuple[isl.Set, isl.Aff]]) -> list[isl.Aff]:
     affs: list[isl.Aff] = []
-    for aff in expressions:
+    for _, aff in pieces:
         if not any(aff.plain_is_equal(other) for other in affs):
             affs.append(aff)
     return affs

@@ -18,6 +18,7 @@ from polylsp.core.language import PYTHON
 from polylsp.emit.affine_bounds import (
     Hull,
     Names,
+    Valued,
     alone,
     at_least,
     differs,
@@ -209,21 +210,24 @@ def section(
         if subject.language != PYTHON.name and memory.via & subject.counted_wide:
             names = widened(subject, names)
     elements = in_each_run(subject, scop, touched(scop, accesses, region), region)
-    around = touched(scop, [a for a in scop.accesses if a.memory is memory], replace(region, around=()))
-    around = in_each_run(subject, scop, around, region)
-    runs = _reached(subject, scop, accesses, region)
-    use = _Use(elements, around, entered(subject, scop, region), runs, names)
+    around = elements
+    if not memory.strides:
+        around = touched(scop, [a for a in scop.accesses if a.memory is memory], replace(region, around=()))
+        around = in_each_run(subject, scop, around, region)
+    use = _Use(elements, around, entered(subject, scop, region), names)
     extent = partial(_extent, subject, scop, memory, region=region, may_be_empty=may_be_empty)
     found = extent(use)
     if (found is None or found.assumed) and (named := use.by_values()) is not None:
         better = extent(named)
         found, use = (better, named) if better is not None else (found, use)
-    if found is None:
+    if found is None and not memory.strides:
         found = extent(use, for_any=True)
     is_sized = declared_rows(memory.variable.type, names) is not None
     if found is None or is_sized or memory.variable.storage != "parameter" or subject.language == PYTHON.name:
         return found
-    elements, runs, names = use.elements, use.runs, use.names
+    elements, names, runs = use.elements, use.names, _reached(subject, scop, accesses, region)
+    if use.valued is not None:
+        runs = use.valued.told(runs)
     idle = runs.subtract(elements.params())
     sizes = at_least(0, names.sizes)
     idle = idle.intersect(sizes) if found.rows is None else found.rows.intersect_params(idle).params()
@@ -277,14 +281,14 @@ def _condition(used: isl.Set, names: Names, where: isl.Set, null: Mapping[str, s
 @dataclass(frozen=True)
 class _Use:
     """Use of a memory: the `elements` that are touched in one run of a region, those that it touches `around`
-    in all runs, the values of parameters `where` a run may begin, and those at which the loops run; `names`
-    spell parameters before it."""
+    in all runs, and the values of parameters `where` a run may begin; `names` spell parameters before it, of
+    which some are `valued`."""
 
     elements: isl.Set
     around: isl.Set
     where: isl.Set
-    runs: isl.Set
     names: Names
+    valued: Valued | None = None
 
     def by_values(self) -> _Use | None:
         """The use in terms of the variables that have values of parameters; `None` if they do not tell the
@@ -294,7 +298,7 @@ class _Use:
             return None
         elements = valued.told(self.elements.intersect_params(self.where))
         around = valued.told(self.around) if valued.tells(self.around, self.where) else elements
-        return _Use(elements, around, valued.told(self.where), valued.told(self.runs), valued.names)
+        return _Use(elements, around, valued.told(self.where), valued.names, valued)
 
 
 def _extent(
@@ -323,15 +327,11 @@ def _extent(
         declared=own,
     )
     rows = partial(_rows, subject, memory, within=within, names=names, region=region, where=where)
-    found = rows(elements=elements)
+    found = rows(elements=elements, for_any=for_any)
+    if found is None and for_any:
+        found = _at_any_value(elements, lambda wider: rows(elements=wider, for_any=True))
     if found is None:
-        whole = _whole(subject, memory, names, region, declared)
-        found = whole
-        if whole is None and for_any:
-            any_value = partial(rows, for_any=True)
-            found = any_value(elements=elements) or _at_any_value(elements, lambda e: any_value(elements=e))
-        if found is None or whole is not None:
-            return found
+        return _whole(subject, memory, names, region, declared)
     if found.conditional and not may_be_empty:
         return _whole(subject, memory, names, region, declared)
     is_array = memory.variable.storage != "parameter"

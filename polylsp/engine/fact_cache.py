@@ -87,7 +87,7 @@ _MOST_UNWRITTEN = 4096
 
 
 class FactCache:
-    """The facts of functions, their summaries and records of files by key; see `DiskCache` for failures.
+    """Cache of facts of functions, summaries and records of files, by key; see `DiskCache` for failures.
     Entries are written by `flush`, so that nobody waits for that who waits for facts."""
 
     def __init__(self, entries: DiskCache) -> None:
@@ -108,7 +108,7 @@ class FactCache:
         unwritten = self._unwritten.get(key)
         if isinstance(unwritten, FunctionFacts):
             return unwritten
-        return self._opened(key, lambda value: StoredFacts(zlib.decompress(value)))
+        return self._made(key, lambda value: StoredFacts(zlib.decompress(value)))
 
     def put(self, key: str, facts: FunctionFacts) -> None:
         """Cache facts under a key."""
@@ -154,9 +154,9 @@ class FactCache:
         unwritten = self._unwritten.get(key)
         if isinstance(unwritten, kind):
             return unwritten
-        return self._opened(key, lambda value: decoded(value, kind))
+        return self._made(key, lambda value: decoded(value, kind))
 
-    def _opened(self, key: str, read: Callable[[bytes], T]) -> T | None:
+    def _made(self, key: str, read: Callable[[bytes], T]) -> T | None:
         """Make a value of the entry under a key, which is removed where none can be made."""
         value = self._entries.get(key)
         if value is None:

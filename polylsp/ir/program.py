@@ -195,6 +195,11 @@ HOLDS: dict[str, Callable[[float, float], bool]] = {
 }  # fmt: skip
 """The functions that the operators of comparisons stand for."""
 
+NEGATED: dict[BinaryOperator, BinaryOperator] = {
+    "<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "==",
+}  # fmt: skip
+"""The operators of comparisons that are true where others are false."""
+
 
 @dataclass(frozen=True, slots=True)
 class Constant:

@@ -15,8 +15,10 @@ from polylsp.analysis.scop.symbolic_value import Poly
 from polylsp.analysis.scop.walk_scope import Scope
 from polylsp.analysis.scop.walk_state import Opaque
 from polylsp.ir.program import (
+    NEGATED,
     AddressOf,
     Binary,
+    BinaryOperator,
     Call,
     Cast,
     Constant,
@@ -115,19 +117,22 @@ def _tested(part: Expr, holds: bool) -> tuple[tuple[str, float], tuple[int, int]
             return _tested(operand, not holds)
         case Read() as read:
             return ("!=" if holds else "==", 0), _limits(part, read)
-        case Binary(operator, left, right) if operator in _NEGATED:
-            for value, other, oriented in ((left, right, operator), (right, left, _MIRRORED[operator])):
+        case Binary(operator, left, right) if operator in NEGATED:
+            ways: tuple[tuple[Expr, Expr, BinaryOperator], ...]
+            ways = (left, right, operator), (right, left, _MIRRORED[operator])
+            for value, other, oriented in ways:
                 read, constant = stripped(value), stripped(other)
                 if isinstance(read, Read) and isinstance(constant, Constant):
-                    test = oriented if holds else _NEGATED[oriented]
+                    test = oriented if holds else NEGATED[oriented]
                     return (test, constant.value), _limits(value, read)
         case _:
             pass
     return None
 
 
-_NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
-_MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
+_MIRRORED: dict[BinaryOperator, BinaryOperator] = {
+    "<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!=",
+}  # fmt: skip
 
 
 def _limits(value: Expr, read: Read) -> tuple[int, int] | None:

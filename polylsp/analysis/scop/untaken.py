@@ -16,10 +16,10 @@ from polylsp.analysis.scop.summaries import Calls
 from polylsp.ir.effects import Changes, changes, effects, loops_in, nodes, walk
 from polylsp.ir.library import effect_of
 from polylsp.ir.program import (
+    NEGATED,
     Assign,
     Assume,
     Binary,
-    BinaryOperator,
     Block,
     Call,
     Cast,
@@ -48,9 +48,9 @@ MOST_PRESUMPTIONS = 4
 
 _INT = Integer(32, True)
 _BOUNDS = ("<", "<=", ">", ">=")
-_EQUALITY: dict[BinaryOperator, BinaryOperator] = {"==": "!=", "!=": "=="}
+_EQUALITY = ("==", "!=")
 _COMPARED = (*_BOUNDS, *_EQUALITY)
-_NEGATED: dict[BinaryOperator, BinaryOperator] = {">": "<=", ">=": "<", "!=": "=="}
+_SPELLED_AS_NEGATIONS = (">", ">=", "!=")
 
 
 def without_reports(statement: Statement, calls: Calls) -> Statement | None:
@@ -367,8 +367,8 @@ def _normal(condition: Expr, holds: bool) -> tuple[str, bool]:
             return _normal(inner, not holds)
         case Binary("==" | "!=" as operator, inner, right) if _is_zero(right):
             return _normal(inner, holds == (operator == "!="))
-        case Binary(operator, _, _) as inner if operator in _NEGATED:
-            return spell(replace(inner, operator=_NEGATED[operator])), not holds
+        case Binary(operator, _, _) as inner if operator in _SPELLED_AS_NEGATIONS:
+            return spell(replace(inner, operator=NEGATED[operator])), not holds
         case inner:
             return spell(inner), holds
 
@@ -387,7 +387,7 @@ def _falsity(condition: Expr) -> str:
             zero = _compared_with_zero(inner)
             return zero or f"`{spell(inner)}` always holds"
         case Binary(operator, _, _) as inner if operator in _COMPARED:
-            negated = replace(inner, operator=_EQUALITY[operator]) if operator in _EQUALITY else None
+            negated = replace(inner, operator=NEGATED[operator]) if operator in _EQUALITY else None
             zero = _compared_with_zero(negated) if negated is not None else None
             return zero or f"`{spell(inner)}` never holds"
         case Unary("!", inner):
@@ -420,8 +420,7 @@ def _truth(value: Expr) -> str:
 
 def _compared_with_zero(condition: Binary) -> str | None:
     """The sentence that a comparison with 0 holds, in words."""
-    right = stripped(condition.right)
-    if condition.operator not in _EQUALITY or not isinstance(right, Constant) or right.value != 0:
+    if condition.operator not in _EQUALITY or not _is_zero(condition.right):
         return None
     left = stripped(condition.left)
     if isinstance(left, Unary) and left.operator == "!":

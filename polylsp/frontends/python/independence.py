@@ -24,7 +24,7 @@ from polylsp.frontends.python.kinds import DEFAULTDICT, UNKNOWN, Array, Instance
 from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.names import Callable, ClassOf, Value
-from polylsp.frontends.python.nodes import nodes_in, nodes_in_all, own_nodes
+from polylsp.frontends.python.nodes import bindings_in, nodes_in, nodes_in_all, own_nodes
 from polylsp.frontends.python.numpy_arguments import asks_for_objects, overlaps_itself
 from polylsp.frontends.python.numpy_functions import VIEW_ATTRIBUTES
 from polylsp.frontends.python.purity import (
@@ -37,7 +37,7 @@ from polylsp.frontends.python.purity import (
     freshness,
     reads,
 )
-from polylsp.frontends.python.reading_loops import bindings_in, is_assertion, is_simple, own_reads, scope_of
+from polylsp.frontends.python.reading_loops import is_assertion, is_simple, own_reads, scope_of
 from polylsp.frontends.python.sharing_by_names import FunctionNames, Sharing, parents
 from polylsp.frontends.python.usage import RANGES
 from polylsp.frontends.python.value_edges import OF_WHOLE

@@ -58,19 +58,28 @@ def own_nodes(body: Sequence[ast.AST]) -> list[ast.AST]:
 
 
 def free_names(node: ast.AST) -> Iterator[ast.Name]:
-    """The names in code, without those that comprehensions have for themselves."""
-    if isinstance(node, ast.Name):
-        yield node
-    elif isinstance(node, _COMPREHENSIONS):
-        first, below = node.generators[0].iter, children(node)
-        own = {n.id for each in node.generators for n in nodes_in(each.target) if isinstance(n, ast.Name)}
-        parts = [p for one in below for p in (children(one) if isinstance(one, ast.comprehension) else [one])]
-        yield from free_names(first)
-        inner = (name for one in parts if one is not first for name in free_names(one))
-        yield from (name for name in inner if name.id not in own)
-    else:
-        for one in children(node):
-            yield from free_names(one)
+    """The names in code in source order, without those that comprehensions have for themselves."""
+    pending: list[tuple[ast.AST, frozenset[str]]] = [(node, frozenset())]
+    while pending:
+        one, own = pending.pop()
+        if isinstance(one, ast.Name):
+            if one.id not in own:
+                yield one
+            continue
+        below = children(one)
+        if isinstance(one, _COMPREHENSIONS):
+            first = one.generators[0].iter
+            targets = nodes_in_all(each.target for each in one.generators)
+            inner = own | {n.id for n in targets if isinstance(n, ast.Name)}
+            parts = [p for b in below for p in (children(b) if isinstance(b, ast.comprehension) else [b])]
+            pending += [(part, own if part is first else inner) for part in reversed(parts)]
+        else:
+            pending += [(part, own) for part in reversed(below)]
+
+
+def bindings_in(nodes: Iterable[ast.AST]) -> Iterator[ast.Name]:
+    """The names that code binds, without those of comprehensions."""
+    return (name for node in nodes for name in free_names(node) if isinstance(name.ctx, ast.Store))
 
 
 def _below(node: ast.AST, names: tuple[str, ...]) -> list[ast.AST]:

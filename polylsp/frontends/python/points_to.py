@@ -295,18 +295,18 @@ class PointsTo:
 
     def _hand(self, to: ast.expr, found: Sequence[Edge]) -> None:
         """Let the objects that an expression may be hold others."""
-        if found and not self._holds_numbers(self.scope.kinds.of(to)):
+        if found and not self._holds_no_objects(self.scope.kinds.of(to)):
             self.handed.append((tuple(self.values.leads(to)), tuple(found)))
 
     def _hand_to(self, to: Sequence[Edge], found: Sequence[Edge]) -> None:
         for edge in to:
             names = self.owners(edge.to) if edge.relation == "is" else self.reached(edge.to)
             for name in (edge.to, *names):
-                self._add(name, () if self._holds_numbers(self.scope.kinds.of_name(name)) else found)
+                self._add(name, () if self._holds_no_objects(self.scope.kinds.of_name(name)) else found)
                 if name == FILE or self.values.is_of_file(name):
                     self._add(HANDED, found)
 
-    def _holds_numbers(self, kind: Kind | None) -> bool:
+    def _holds_no_objects(self, kind: Kind | None) -> bool:
         """True for arrays of NumPy: these hold no other objects."""
         return isinstance(kind, Array) and not kind.lists and (self.trusts or not kind.assumed)
 

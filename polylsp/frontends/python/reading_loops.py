@@ -13,7 +13,14 @@ from polylsp.frontends.python.bindings import dimensions
 from polylsp.frontends.python.kinds import DOUBLE, INT, ITERATOR, Array, Number
 from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import Context, compared, convert, held, whole
-from polylsp.frontends.python.nodes import children, free_names, nodes_in, nodes_in_all, own_nodes
+from polylsp.frontends.python.nodes import (
+    bindings_in,
+    children,
+    free_names,
+    nodes_in,
+    nodes_in_all,
+    own_nodes,
+)
 from polylsp.frontends.python.places import named_in
 from polylsp.frontends.python.purity import GROWING, Scope, reads
 from polylsp.frontends.python.usage import RANGES
@@ -202,15 +209,6 @@ def _is_numeric(context: Context, node: ast.AST) -> bool:
             return isinstance(context.kind(node), Array) or context.path(node).startswith("numpy.")
         case _:
             return False
-
-
-def bindings_in(nodes: Sequence[ast.AST]) -> Iterator[ast.Name]:
-    """The names that code binds, without those of comprehensions."""
-    for node in nodes:
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node
-        elif not isinstance(node, ast.comprehension):
-            yield from bindings_in(children(node))
 
 
 def _reads(context: Context, node: ast.stmt) -> bool:

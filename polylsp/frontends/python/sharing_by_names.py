@@ -1,7 +1,7 @@
-"""Names of a function that may stand for one array or another object.
+"""Arrays that a function makes and gives no second name, as a loop of it finds them.
 
-`array_aliases.py` knows more of arrays whose dimensions are told; here a name is followed by its bindings
-and uses alone, up to one loop.
+A name is followed by its bindings and uses alone, up to one loop; `array_aliases.py` knows more of arrays
+whose dimensions are told.
 """
 
 from __future__ import annotations

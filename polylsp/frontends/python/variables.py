@@ -20,7 +20,7 @@ from polylsp.frontends.python.inference import Kinds, iterated
 from polylsp.frontends.python.kinds import WHOLE, Array, Items, Number, wider
 from polylsp.frontends.python.lowering_scope import Context, Effects, Stored, convert, held, kept, refuse
 from polylsp.frontends.python.names import path_of
-from polylsp.frontends.python.nodes import free_names, nodes_in, nodes_in_all, own_nodes
+from polylsp.frontends.python.nodes import bindings_in, nodes_in, nodes_in_all, own_nodes
 from polylsp.frontends.python.places import not_a_number, place_of
 from polylsp.frontends.python.scalar_expressions import IN_PLACE, convert_to, operation, value
 from polylsp.frontends.python.syntax import blocks
@@ -322,7 +322,7 @@ def _is_name(node: ast.expr) -> bool:
 
 def bound_names(node: ast.AST) -> Iterator[str]:
     """The names that a statement binds, at any depth."""
-    return (name.id for name in free_names(node) if isinstance(name.ctx, ast.Store))
+    return (name.id for name in bindings_in([node]))
 
 
 # --------------------------------------------------------------------------------------------------

@@ -244,9 +244,10 @@ def setting_of(
     names = variable_names(region, fresh)
     names |= {v.name: fresh.name(v.source_name) for v in (each.memory.variable for each in found.formers)}
     is_python = subject.language == PYTHON.name
-    lengths = _lengths(memories, names, fresh, plain_names(region)) if is_python else {}
-    texts, variables = _parameters(region, names, lengths)
-    counted = {*subject.sizes.values(), *plain_names(region).values}
+    plain = plain_names(region)
+    lengths = _lengths(memories, names, fresh, plain) if is_python else {}
+    texts, variables = _parameters(region, plain, names, lengths)
+    counted = {*subject.sizes.values(), *plain.values}
     variables |= {names[v.name]: v for v in subject.variables if v.source_name in counted}
     sizes = () if is_python else [v for name, v in variables.items() if _text(v, name) in texts.values()]
     words = _without_widths(region, found, memories, names, lengths, helpers)
@@ -338,12 +339,12 @@ def _python_words(
 
 
 def _parameters(
-    region: Region, names: Mapping[str, str], lengths: Mapping[str, Variable]
+    region: Region, plain: Names, names: Mapping[str, str], lengths: Mapping[str, Variable]
 ) -> tuple[dict[str, str], dict[str, Variable]]:
     by_source = {v.source_name: v for v in region.subject.variables} | dict(lengths)
     texts: dict[str, str] = {}
     variables: dict[str, Variable] = {names[each]: v for each, v in lengths.items()}
-    for parameter, spelled in sorted(plain_names(region).parameters.items()):
+    for parameter, spelled in sorted(plain.parameters.items()):
         factors = spelled.split(" * ")
         own = [by_source[factor] for factor in factors if factor in by_source]
         if len(own) < len(factors):
