@@ -255,7 +255,7 @@ def _jams(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
     if not isinstance(chain, Chain) or len(chain.ordinals) < 2:
         return
     made = trials.answer("unroll-and-jam", loop.ordinal, chain.ordinals)
-    if isinstance(made, Edited) and any("omp simd" in each.text for each in made.replacements):
+    if isinstance(made, Edited) and "simd" in made.parts:
         loops = rewritten(subject, chain, made)
         if loop.ordinal in loops:
             yield Possible("unroll-and-jam", loop.ordinal, loops, assumptions=made.assumptions)

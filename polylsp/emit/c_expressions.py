@@ -310,6 +310,8 @@ def _pieces(scan: Scan, node: isl.AstNode, depth: int) -> tuple[Piece, ...] | De
             return inner
         braces = scan.braces[min(depth, len(scan.braces) - 1)]
         loop = _loop(scan, node)
+        if loop in (scan.loops[k] for k in scan.apart):
+            return Declined("The new order needs more than simple loops.")
         return (Made(_header(scan, loop, node), inner, braces, loop.remark, loop.lead, loop.after),)
     if kind == isl.ast_node_type["if_"]:
         inner = _pieces(scan, node.if_get_then_node(), depth)

@@ -14,6 +14,7 @@ from typing import Union
 from tree_sitter import Node
 
 from polylsp.core.text import Span, newline
+from polylsp.emit.c_pragmas import Directive
 from polylsp.emit.c_syntax import Braces, LoopText, Part, every, file_node, function_node
 from polylsp.emit.subject import Subject
 from polylsp.ir.program import Array, Complex, Floating, Integer, Pointer, Type, Variable
@@ -56,7 +57,16 @@ class Made:
     tail: str = ""
 
 
-Piece = Union[Kept, Written, Made]
+Piece = Union[Kept, Written, Directive, Made]
+
+
+def directives(pieces: Iterable[Piece]) -> Iterator[Directive]:
+    """All directives of some pieces, those inside of others included."""
+    for piece in pieces:
+        if isinstance(piece, Directive):
+            yield piece
+        elif isinstance(piece, Made):
+            yield from directives((*piece.body, *piece.otherwise))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +154,9 @@ def _piece(subject: Subject, piece: Piece, indentation: str, style: Style) -> It
         return
     if isinstance(piece, Written):
         yield from _moved(piece.text, indentation)
+        return
+    if isinstance(piece, Directive):
+        yield from piece.text(indentation).split("\n")
         return
     yield from (indentation + line.strip() for line in piece.lead.splitlines())
     braced = _braced(piece, style)

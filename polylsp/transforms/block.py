@@ -286,18 +286,25 @@ def _choices(statement: _Statement, names: tuple[str, ...]) -> Iterator[_Place]:
 
 
 def _dates(statement: _Statement, place: _Place, size: int) -> isl.Map:
-    """Schedule of a statement's instances: `[block, part, row, term, turn, column]`. The rows of a block come
-    first, then its columns in the rows below, then all other elements."""
+    """Schedule of a statement's instances: `[block, part, strip, row, term, turn, column]`. First come the
+    rows of a block: its own columns, then those to the right, in strips that do not depend on each other;
+    then its columns in the rows below, and then all other elements."""
     at = {name: f"i{k}" for k, name in enumerate(statement.names)}
     inside = ", ".join(at.values())
     row, column, term = at[place.row], at[place.column], at[place.term]
     block = f"{size} * floor({term} / {size})"
-    order = f"[b, p, {row}, {term}, {place.turn}, {column}] : b = {block}"
+    order = f"[b, p, s, {row}, {term}, {place.turn}, {column}] : b = {block}"
     above, below = f"{row} < b + {size}", f"{row} >= b + {size}"
     if len(statement.names) < 3:
-        return isl.Map(f"{{ [{inside}] -> {order} and ((p = 0 and {above}) or (p = 1 and {below})) }}")
+        parts = f"(p = 0 and {above}) or (p = 2 and {below})"
+        return isl.Map(f"{{ [{inside}] -> {order} and s = 0 and ({parts}) }}")
     left, right = f"{column} < b + {size}", f"{column} >= b + {size}"
-    parts = f"(p = 0 and {above}) or (p = 1 and {below} and {left}) or (p = 2 and {below} and {right})"
+    quarters = ((above, left), (above, right), (below, left), (below, right))
+    strips = ("0", f"{size} * floor({column} / {size})", "0", "0")
+    parts = " or ".join(
+        f"(p = {k} and {rows} and {columns} and s = {strip})"
+        for k, ((rows, columns), strip) in enumerate(zip(quarters, strips, strict=True))
+    )
     return isl.Map(f"{{ [{inside}] -> {order} and ({parts}) }}")
 
 
@@ -331,14 +338,14 @@ def _edited(
     block = Counter(
         fresh_name(subject, term * 2, f"{term}_block"), loops[term].declared or type_words(subject, first)
     )
-    order = (block, Counter("_part", "int"), loops[row], loops[term], Counter("_turn", "int"), loops[column])
-    scan = Scan(schedule.coalesce(), order, (), _kept(statements[0]), atoms, first.braces, others, (1, 4))
+    strip = Counter(fresh_name(subject, column * 2, f"{column}_strip"), block.declared)
+    part, turn = (Counter(fresh_name(subject, name), "int") for name in ("part", "turn"))
+    order = (block, part, strip, loops[row], loops[term], turn, loops[column])
+    scan = Scan(schedule.coalesce(), order, (), _kept(statements[0]), atoms, first.braces, others, (1, 5))
     pieces = scanned(scan)
     if isinstance(pieces, Declined):
         return pieces
     made = replaced(subject, first.texts[0], pieces, style_of(subject, first.texts))
-    if "_part" in made.text or "_turn" in made.text:
-        return Declined("The new order needs more than simple loops.")
     return Edited((made,), found.assumptions, (f"Takes {size} terms over `{term}` at a time.",))
 
 

@@ -10,7 +10,8 @@ import islpy as isl
 
 from polylsp.core.settings import Settings
 from polylsp.emit.c_expressions import Linear, added, extremum, sum_text
-from polylsp.emit.c_text import Made, Piece, Written, replaced, style_of
+from polylsp.emit.c_pragmas import Clause, Directive
+from polylsp.emit.c_text import Made, Piece, Written, directives, replaced, style_of
 from polylsp.emit.subject import Subject
 from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Answer, Declined, Edited
@@ -78,7 +79,7 @@ def held(subject: Subject, chain: Chain) -> Answer:
     if isinstance(jam, Declined):
         return jam
     answer = _edited(jam)
-    if any("simd reduction" in each.text for each in answer.replacements):
+    if "simd" in answer.parts and not jam.vector:
         return answer
     return Declined(f"What the loop `{jam.counters[-1]}` adds to is used in other ways too.")
 
@@ -193,9 +194,10 @@ def _edited(jam: Jam) -> Edited:
         if factor > 1
     )
     remarks = [f"Runs {shown} together."] if shown else []
-    if "simd reduction" in made.text:
+    vectorised = list(directives(pieces))
+    if vectorised and not jam.vector:
         remarks.append(f"The sums over `{jam.counters[-1]}` are added up in another order.")
-    return Edited((made,), jam.found.assumptions, tuple(remarks))
+    return Edited((made,), jam.found.assumptions, tuple(remarks), ("simd",) if vectorised else ())
 
 
 def _level(jam: Jam, depth: int, copies: Sequence[Offsets]) -> Iterator[Piece]:
@@ -276,26 +278,23 @@ def _main(jam: Jam, bounds: Bounds, copies: Sequence[Offsets], ragged: bool = Fa
     )
     body = (*top, *_statements(jam, copies, held.names), *end)
     loop = Made(header(bounds), body, jam.chain.braces[-1])
-    # The blank keeps the directive from the first column, where it would stay when the text is shifted.
-    words = _simd(jam, held)
-    directive = (Written(f" #pragma omp {words}"),) if words else ()
-    pieces: tuple[Piece, ...] = (*before, *directive, loop, *behind)
+    pieces: tuple[Piece, ...] = (*before, *_simd(jam, held), loop, *behind)
     if (before or behind) and (ragged or not never_empty(jam.found)):
         yield Made(f"if ({bounds.first} < {bounds.last})", pieces, "same line")
     else:
         yield from pieces
 
 
-def _simd(jam: Jam, held: Held) -> str:
-    """The directive that hands the innermost loop to the vector unit; empty if its iterations need each other
+def _simd(jam: Jam, held: Held) -> tuple[Directive, ...]:
+    """The directive that hands the innermost loop to the vector unit; none if its iterations need each other
     for more than sums, which then are added up in another order."""
     if any(_meets_at_times(each.pairs, len(jam.bounds) - 1) for each in jam.found.dependences):
-        return ""
+        return ()
     if jam.vector:
-        return "simd"
+        return (Directive("omp", "simd"),)
     if not held.sums or not _only_adds(jam, held):
-        return ""
-    return f"simd reduction(+: {', '.join(held.sums)})"
+        return ()
+    return (Directive("omp", "simd", (Clause("reduction", tuple(held.sums), "+"),)),)
 
 
 def _meets_at_times(pairs: isl.Map, last: int) -> bool:

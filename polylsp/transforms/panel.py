@@ -32,8 +32,8 @@ from polylsp.transforms.tile import Axis, axis_of
 # --------------------------------------------------------------------------------------------------
 
 
-_MOST_BYTES = 1 << 16
-"""Largest size of one array on the stack, in bytes."""
+_MOST_BYTES = 80 << 10
+"""Largest size of one array on the stack, in bytes: threads have 128 KB with some C libraries."""
 
 _TYPES = {32: "float", 64: "double"}
 
@@ -175,8 +175,8 @@ def _rebuilt(tile: Tile, names: dict[str, str]) -> Piece:
 # --------------------------------------------------------------------------------------------------
 
 
-COLUMNS, DEPTH = 32, 256
-"""Number of columns, and of terms of each sum, in a tile: 64 KB of doubles, which stay in the second-level
+COLUMNS, DEPTH = 64, 160
+"""Number of columns, and of terms of each sum, in a tile: 80 KB of doubles, which stay in the second-level
 cache while all rows use them."""
 
 

@@ -15,6 +15,7 @@ from polylsp.analysis.dependence.conflicts import same_iteration
 from polylsp.core.settings import Settings
 from polylsp.core.text import Span
 from polylsp.emit.c_expressions import Linear, added, sum_text
+from polylsp.emit.c_pragmas import Clause, Directive, clauses, listed
 from polylsp.emit.c_text import Made, Piece, Written, replaced, style_of
 from polylsp.emit.subject import Subject
 from polylsp.ir.effects import expressions, walk
@@ -333,6 +334,13 @@ def _hoisted(tile: Tile, own: Bounds) -> tuple[list[Piece], Bounds]:
     return lines, own
 
 
+def _vector_length(jam: Jam) -> Clause | None:
+    """Clause that asks for vectors of 512 bits: on processors that have them, gcc uses half of their length
+    by default, and ignores the clause elsewhere."""
+    bits = {m.place.type.bits for m in jam.body.mentions if isinstance(m.place.type, Floating)}
+    return Clause("simdlen", (f"{512 // bits.pop()}",)) if len(bits) == 1 else None
+
+
 # --- Text --------------------------------------------------------------------------------
 
 
@@ -409,9 +417,8 @@ def _sums(tile: Tile, columns: Bounds, terms: Bounds, copies: Sequence[Offsets])
     again = f"while (++{terms.name} < {sum_text(last)});"
     loop = Made("do", (*top, *body), "same line", remarks[2], leads[2], tail=again)
     column = Made(header(columns), (*before, begin, loop, *behind), jam.chain.braces[1], remarks[1])
-    own = "" if terms.declared else f" private({terms.name})"
-    # The blank keeps the directive from the first column, where it would stay when the text is shifted.
-    directive = Written(f" #pragma omp simd{own}")
+    own = listed("private", () if terms.declared else (terms.name,))
+    directive = Directive("omp", "simd", clauses(_vector_length(jam), own))
     filled = factors.lines(header(terms)) if factors else ()
     there = [] if _is_steady(tile) or _are_there(terms) else [f"{sum_text(first)} < {sum_text(last)}"]
     there += [f"{columns.first} < {columns.last}"] if factors else []

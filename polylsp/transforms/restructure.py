@@ -48,8 +48,8 @@ from polylsp.transforms.composing import (
 from polylsp.transforms.splitting import products_alone, split_all
 from polylsp.transforms.tile import axis_of
 
-_ROWS = 256
-"""Number of rows of a tile: many, for a panel of the product to be used by all of them."""
+_COLUMNS, _ROWS = 32, 256
+"""Extents of a tile of sums: many rows, for a panel of the product to be used by all of them."""
 
 _MOST_BYTES = 1 << 16
 """Largest size of an array on the stack, in bytes."""
@@ -110,7 +110,7 @@ def _tiled(state: State, pair: Chain) -> Answer:
         return found
     if varies(found, 1) is not None:
         return Declined("Iterations of the loop over columns depend on each other.")
-    plan = block.Plan(chain, found, (0, 1), tiles=(1, 0), free=frozenset({1}), sizes=(panel.COLUMNS, _ROWS))
+    plan = block.Plan(chain, found, (0, 1), tiles=(1, 0), free=frozenset({1}), sizes=(_COLUMNS, _ROWS))
     return block.blocked(state.subject, plan, state.settings)
 
 
@@ -444,7 +444,7 @@ def _adds(loop: LoopFacts) -> bool:
 def _jammed(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     """Iterations that run together, where the vector unit takes part in it."""
     answer = transformed("unroll-and-jam", subject, ordinal, settings)
-    if isinstance(answer, Edited) and not any("omp simd" in each.text for each in answer.replacements):
+    if isinstance(answer, Edited) and "simd" not in answer.parts:
         return Declined("The vector unit could not run these iterations together.")
     return answer
 

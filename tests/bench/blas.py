@@ -40,6 +40,13 @@ _BODIES = {
     + "__builtin_memcpy(sum, A[nr - 1][nq - 1], sizeof sum[0] * np);",
     "trmm": "cblas_dtrmm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasUnit, m, n, "
     "alpha, &A[0][0], m, &B[0][0], n);",
+    # Columns are rows there: the upper triangle of the transpose is the lower one here.
+    "cholesky": "int info; dpotrf_(&(char){'U'}, &n, &A[0][0], &n, &info);",
+    # The diagonal is in the other factor then. Rows that were swapped would show in the output.
+    "lu": "int info, *rows = malloc(n * sizeof *rows);"
+    "dgetrf_(&n, &n, &A[0][0], &n, rows, &info); free(rows);"
+    "for (int i = 0; i < n; i++) { for (int j = 0; j < i; j++) A[i][j] /= A[j][j];"
+    "for (int j = i + 1; j < n; j++) A[i][j] *= A[i][i]; }",
 }
 
 
@@ -49,6 +56,8 @@ _HEADER = """#pragma push_macro("M")
 #undef M
 #undef N
 #include <cblas.h>
+void dpotrf_(char *, int *, double *, int *, int *);
+void dgetrf_(int *, int *, double *, int *, int *, int *);
 #pragma pop_macro("M")
 #pragma pop_macro("N")
 """

@@ -231,6 +231,18 @@ def test_terms_are_taken_in_blocks(name: str) -> None:
     assert "kk += 9" in _compare(_elimination(ELIMINATIONS[name]))
 
 
+def test_names_do_not_decide_what_is_taken_in_blocks() -> None:
+    text = _elimination(ELIMINATIONS["triangles"])
+    renamed = re.sub(r"\bc\b", "c_part_turn", text)
+    assert _restructured(renamed, (9,)) == re.sub(r"\bc(?=\b|_)", "c_part_turn", _restructured(text, (9,)))
+
+
+def test_columns_right_of_a_block_are_taken_in_parallel() -> None:
+    text = _restructured(_elimination(ELIMINATIONS["triangles"]), (9,))
+    strips = r"#pragma omp parallel for[^\n]*\n *for \(int (\w+) = kk \+ 9; \1 < n; \1 \+= 9\)"
+    assert len(re.findall(strips, text)) == 2, text
+
+
 @pytest.mark.sweep
 @pytest.mark.parametrize("name", SUMS)
 def test_sums_in_scalars_get_tiles(name: str) -> None:
