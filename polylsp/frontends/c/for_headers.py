@@ -129,11 +129,12 @@ def _unusual_start(sites: Sites, written: Any, before: Sequence[Statement], body
 
 def _may_change(value: Expr, counters: set[Variable], body: Block) -> bool:
     """True for the value of a counter, or of a variable or an element that the body of the loop may set."""
-    inside = effects(body)
     if isinstance(value, Call) and value.reads_memory:
+        inside = effects(body)
         return bool(inside.calls or inside.places)
     if not isinstance(value, Read):
         return False
+    inside = effects(body)
     place = value.place
     variable = place.variable
     if not place.steps and (variable in counters or variable.name in inside.scalars):

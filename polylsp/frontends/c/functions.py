@@ -6,6 +6,7 @@ keywords and brackets.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from pycparser import c_ast
 
 from polylsp.frontends.c.declarations import declare_file_level, declare_parameters
 from polylsp.frontends.c.declarators import prototype
-from polylsp.frontends.c.lowering_context import Context, Prototype, Scope, Sites, escaped
+from polylsp.frontends.c.lowering_context import Context, Prototype, Scope, Sites, escaped, token_of
 from polylsp.frontends.c.parser import Parsed, parse, too_deep
 from polylsp.frontends.c.statements import runs_once, statements
 from polylsp.frontends.c.tokens import matching_brackets
@@ -197,14 +198,9 @@ def _ordinals(definition: Any, words: frozenset[str]) -> dict[int, int]:
     """The number of each loop of the function, in source order; `do { } while (0)` is none."""
     if words.isdisjoint(("for", "while")):
         return {}
-    found: list[Any] = []
-    pending = [definition.body]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, c_ast.For | c_ast.While | c_ast.DoWhile) and not runs_once(node):
-            found.append(node)
-        pending.extend(node)
-    found.sort(key=lambda node: node.coord.line)
+    loops = (each for each in _statements(definition) if isinstance(each, _LOOPS))
+    found = [each for each in loops if not runs_once(each)]
+    found.sort(key=token_of)
     return {id(node): number for number, node in enumerate(found, 1)}
 
 
@@ -227,11 +223,19 @@ def _changed(definition: Any, words: frozenset[str]) -> frozenset[str]:
 def _jumped_to(definition: Any, words: frozenset[str]) -> frozenset[str]:
     if "goto" not in words:
         return frozenset()
-    labels: set[str] = set()
+    return frozenset(each.name for each in _statements(definition) if isinstance(each, c_ast.Goto))
+
+
+_LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
+_COMPOUND = (*_LOOPS, c_ast.Compound, c_ast.If, c_ast.Switch, c_ast.Case, c_ast.Default, c_ast.Label)
+"""The statements that have others inside."""
+
+
+def _statements(definition: Any) -> Iterator[Any]:
+    """The statements of a function, at any depth, and the expressions directly in them."""
     pending = [definition.body]
     while pending:
         node = pending.pop()
-        if isinstance(node, c_ast.Goto):
-            labels.add(node.name)
-        pending.extend(node)
-    return frozenset(labels)
+        yield node
+        if isinstance(node, _COMPOUND):
+            pending.extend(node)

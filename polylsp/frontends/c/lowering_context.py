@@ -45,16 +45,15 @@ class Sites:
         self.words = frozenset(tokens)
         self.match = matching_brackets(tokens)
         self._known: dict[int, tuple[tuple[int, int], Any]] = {}
-        self._closed: dict[tuple[int, int], Site] = {}
+        self._closed: dict[int, Site] = {}
 
     def of(self, node: Any) -> Site:
         """The tokens of an expression, widened until its brackets are closed."""
-        bounds = self.bounds(node)
-        found = self._closed.get(bounds)
+        found = self._closed.get(id(node))
         if found is None:
-            first, last = bounds
+            first, last = self.bounds(node)
             found = Site(0, 0) if first < 0 else self._balanced(first, max(first, last))
-            self._closed[bounds] = found
+            self._closed[id(node)] = found
         return found
 
     def parentheses_after(self, keyword: int) -> Site:
@@ -75,9 +74,12 @@ class Sites:
         return spelled(self.tokens[site.first : site.last + 1])
 
     def _balanced(self, first: int, last: int) -> Site:
+        match = self.match
+        if first == last and first not in match:
+            return Site(first, last)
         index = first
         while index <= last:
-            partner = self.match.get(index)
+            partner = match.get(index)
             if partner is not None:
                 last = max(last, partner)
                 if partner < first:
