@@ -153,9 +153,10 @@ async def test_a_file_whose_workers_die_before_any_function_is_tried_again_after
 
 
 @pytest.mark.timeout(600)
-async def test_workers_killed_at_random_lose_nothing(make: Make, tmp_path: Path):
+@pytest.mark.parametrize("together", (False, True), ids=("one worker", "several workers"))
+async def test_workers_killed_at_random_lose_nothing(make: Make, tmp_path: Path, together: bool):
     kills = 200 if IS_WHOLE else 20
-    bench, calm, added = make(patience=0.0, rest=0.0), make(), 0
+    bench, calm, added = make(patience=0.0 if together else 1e9, rest=0.0), make(), 0
     text = "".join(function(f"f{n}", "t" if n % 3 else "i") for n in range(40))
 
     def go_on() -> None:
@@ -168,7 +169,8 @@ async def test_workers_killed_at_random_lose_nothing(make: Make, tmp_path: Path)
     bench.jobs.want_schedules(document)
     await bench.until(lambda: bench.jobs.is_idle and not bench.jobs.set_aside)
     begun = Counter(analysed(tmp_path))
-    assert begun.total() - len(begun) <= kills, "a kill costs the function at hand, and no other"
+    # A worker that takes over from another one may begin with the function that this one is at.
+    assert together or begun.total() - len(begun) <= kills, "a kill costs the function at hand, and no other"
     expected = await calm.whole(calm.open(document.source.text))
     assert facts(await bench.whole(document)) == facts(expected)
     assert bench.jobs.restarts >= kills and calm.jobs.restarts == 0
