@@ -12,7 +12,7 @@ from typing import cast
 
 import islpy as isl
 
-from polylsp.poly.scop import VALUE_OF
+from polylsp.poly.scop import AROUND, VALUE_OF
 
 _PARAM = isl.dim_type.param
 _SET = isl.dim_type.set
@@ -45,8 +45,10 @@ class Names:
 
     @property
     def sizes(self) -> list[str]:
-        """The parameters that are variables, or members of structures: sizes, where they say how much."""
-        return [name for name, text in self.parameters.items() if _SIZE.fullmatch(text)]
+        """The parameters that are variables, or members of structures: sizes, where they say how much.
+        Iterators of loops around, and values computed of them, are none."""
+        named = (name for name, text in self.parameters.items() if _SIZE.fullmatch(text))
+        return [name for name in named if not name.startswith(AROUND)]
 
     def number(self, value: int) -> str:
         """A number, by the name of a macro that is as much, or nearly, or of two that make it."""
@@ -68,7 +70,9 @@ class Names:
             return None
         ties, parameters = isl.Set("{ : }"), dict(self.parameters)
         for name, value in self.values.items():
-            at, own = value.dim(_PARAM), f"{VALUE_OF}{name}"
+            names = (value.get_dim_name(_PARAM, k) or "" for k in range(value.dim(_PARAM)))
+            varies = any(each.startswith(AROUND) for each in names)
+            at, own = value.dim(_PARAM), f"{AROUND if varies else ''}{VALUE_OF}{name}"
             tie = value.move_dims(_PARAM, at, _SET, 0, 1).set_dim_name(_PARAM, at, own)
             ties, parameters[own] = ties.intersect(tie.params()), name
         return Valued(ties, replace(self, parameters=parameters, values={}))
@@ -87,7 +91,7 @@ class Valued:
         values = values.intersect_params(self.ties)
         for k in range(self.ties.dim(_PARAM)):
             name = self.ties.get_dim_name(_PARAM, k) or ""
-            if not name.startswith(VALUE_OF):
+            if VALUE_OF not in name:
                 values = values.project_out(_PARAM, values.find_dim_by_name(_PARAM, name), 1)
         return values.coalesce()
 

@@ -47,7 +47,7 @@ from polylsp.ir.program import (
     Type,
     is_wide,
 )
-from polylsp.poly.scop import Access, Memory, Scop
+from polylsp.poly.scop import AROUND, Access, Memory, Scop
 
 # --------------------------------------------------------------------------------------------------
 # Declared number of elements of an array.
@@ -435,9 +435,8 @@ def iterations(scop: Scop, ordinal: int, region: Stretch) -> isl.Set:
 
 
 def _around(scop: Scop, ordinal: int) -> str:
-    """The parameter that stands for an iterator around the region; isl names cannot begin like this, so
-    that it is no other parameter's."""
-    return f"__{scop.loops[ordinal].dimension}"
+    """The parameter that stands for an iterator around the region."""
+    return f"{AROUND}{scop.loops[ordinal].dimension}"
 
 
 def _rows(

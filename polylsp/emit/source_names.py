@@ -164,12 +164,17 @@ def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
     every = subject.facts.loops
     loops = [each for each in every if within(site, each.site) or within(each.site, site)]
     root = next((each for each in loops if each.ordinal in scop.held), None)
-    held, valued = ({}, {}) if root is None else (scop.held[root.ordinal], scop.valued[root.ordinal])
+    begun = next((each for each in loops if each.ordinal in scop.valued and within(each.site, site)), root)
+    held = {} if root is None else scop.held[root.ordinal]
+    valued = {} if begun is None else scop.valued[begun.ordinal]
     if subject.language == PYTHON.name:
         held, valued = {}, {}
-    kept = (v for v in named if v.source_name in valued or v.source_name in held.values())
-    single = (v for v in kept if sources.count(v.source_name) == 1)
-    visible = {v.source_name for v in single if root and _is_set(subject, v, site, root.site)}
+
+    def set_before(loop: LoopFacts | None, names: Iterable[str]) -> set[str]:
+        kept = (v for v in named if v.source_name in names and sources.count(v.source_name) == 1)
+        return {v.source_name for v in kept if loop and _is_set(subject, v, site, loop.site)}
+
+    visible = set_before(root, set(held.values()))
     held = {symbol: name for symbol, name in held.items() if name in visible}
     for name, text in scop.parameters.items():
         if text in members:
@@ -193,7 +198,7 @@ def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
             found[name] = " * ".join(found[factor] for factor in factors)
     if subject.language == PYTHON.name:
         return Names(found, choice=PYTHON_CHOICE)
-    values = {name: value for name, value in valued.items() if name in visible}
+    values = {name: valued[name] for name in set_before(begun, valued)}
     return Names(found, named_constants(subject), literals(subject), values=values)
 
 

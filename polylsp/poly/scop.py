@@ -25,7 +25,11 @@ Polynomial = tuple[tuple[tuple[str, ...], int], ...]
 """A sum of products of parameters (isl names), each with its coefficient."""
 
 VALUE_OF = "__value_of_"
-"""Beginning of the isl name of a value that a variable has where a nest begins (`Scop.valued`)."""
+"""Beginning of the isl name of a value that a variable has where a loop begins (`Scop.valued`)."""
+
+AROUND = "__at_"
+"""Beginning of the isl name of a parameter that stands for the iterator of a loop around a region. No name of
+a model begins like this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,7 +342,8 @@ class Scop:
     at which no counter overflows; `addresses` of the function's variables, and the `address_reads` of the
     nest; `outdated` parameters are values at function entry of variables that have other ones by now; `held`:
     for each outermost loop the variables that have the values of parameters all through it, by isl names;
-    `valued`: those that have other values of parameters all through it, with the value, `{ [value] }`."""
+    `valued`: for each loop those that have other values of parameters all through it, with the value,
+    `{ [value] }`, in which iterators of loops around it are parameters (`AROUND`)."""
 
     context: isl.Set
     loops: dict[int, ScopLoop]

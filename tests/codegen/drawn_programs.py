@@ -40,12 +40,19 @@ class Drawn:
 def drawn() -> st.SearchStrategy[Drawn]:
     """Nests of every kind."""
     of_nests = nests().map(lambda kernel: whole(summing(kernel)))
-    every = affine_programs().map(of_oracle) | sums().map(whole) | of_nests
-    return st.builds(in_steps, every, st.sampled_from(("", "", *_SAME)), st.sampled_from(("", "", *_SAME)))
+    of_loops = sums().map(whole) | of_nests
+    every = affine_programs().map(of_oracle) | of_loops
+    steps = st.sampled_from(("", "", *_SAME))
+    # What the oracle says is about one turn.
+    return st.builds(in_steps, every, steps, steps) | st.builds(
+        in_turns, of_loops, st.sampled_from(_IN_TURNS)
+    )
 
 
 _SAME = ("@ % 512", "@ / 2 * 2 + @ % 2", "@ < 500 ? @ : 500")
 """Values in several steps that are those of a size `@` below 500."""
+_IN_TURNS = ("{0} + turn / 2 * 5", "{0} - turn / 2", "{0} < 500 ? {0} + turn / 2 : 7")
+"""Those that are a size below 500 in turns 0 and 1."""
 _HEAD = re.compile(r"\bkernel\([^()]*\)\s*\{")
 
 
@@ -53,6 +60,24 @@ def in_steps(one: Drawn, first: str, second: str) -> Drawn:
     """The same program, but `kernel` computes its sizes `n` and `m` in several steps, to the same values."""
     steps = (f" {name} = {step.replace('@', name)};" for name, step in (("n", first), ("m", second)) if step)
     return replace(one, text=_HEAD.sub(lambda head: head[0] + "".join(steps), one.text, count=1))
+
+
+def in_turns(one: Drawn, step: str) -> Drawn:
+    """The program with two turns of `kernel` in it, each of which computes its sizes anew, to the same
+    values."""
+    head = _HEAD.search(one.text)
+    if head is None:
+        return one
+    depth, end = 1, head.end()
+    while depth:
+        depth += {"{": 1, "}": -1}.get(one.text[end], 0)
+        end += 1
+    names = [name for name in ("n", "m") if re.search(rf"\bint {name}\b", head[0])]
+    kept = " ".join(f"int {name}_kept = {name};" for name in names)
+    anew = " ".join(f"{name} = {step.format(f'{name}_kept')};" for name in names)
+    inside = one.text[head.end() : end - 1]
+    turns = f" {kept} for (int turn = 0; turn < 2; turn++) {{ {anew}{inside} }}\n"
+    return replace(one, text=one.text[: head.end()] + turns + one.text[end - 1 :])
 
 
 def deep() -> st.SearchStrategy[Drawn]:

@@ -660,8 +660,11 @@ def nest_of(
     loops = [s for s in walk(*statements) if isinstance(s, Loop)]
     site = Site(min(s.site.first for s in loops), max(s.site.last for s in loops))
     scop = to_scop(region, entry.params(), scope.parameters, site, live, inherited)
-    outermost = ((each.loop, each.environment) for each in region.entries.values() if not each.frames)
-    scop = with_values(scop, statements, outermost, environment, scope)
+    entries = [
+        (each.loop, each.environment, tuple(frame.dimension for frame in each.frames))
+        for each in region.entries.values()
+    ]
+    scop = with_values(scop, statements, entries, environment, scope)
     for inner in region.entries.values():
         inner.inherited = inherited
         inner.trusted = not region.tainted

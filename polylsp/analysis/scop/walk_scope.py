@@ -57,7 +57,7 @@ from polylsp.ir.program import (
 from polylsp.ir.spelling import spell_place
 from polylsp.ir.verdict import Assumption
 from polylsp.poly.budget import parsed_set
-from polylsp.poly.scop import BoundCondition, Guard, Scop, UntakenBranch
+from polylsp.poly.scop import AROUND, BoundCondition, Guard, Scop, UntakenBranch
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,17 +378,18 @@ _MOST_CASES = 4
 def with_values(
     scop: Scop,
     statements: tuple[Statement, ...],
-    entries: Iterable[tuple[Loop, Environment]],
+    entries: Iterable[tuple[Loop, Environment, tuple[str, ...]]],
     environment: Environment,
     scope: Scope,
 ) -> Scop:
-    """A model with the variables that have values of its parameters, from its outermost loops and the values
-    before them; it begins in an environment, and ends in `scope`."""
+    """A model with the variables that have values of its parameters, from its loops, the values before each,
+    and the iterators around it; it begins in an environment, and ends in `scope`."""
     held, valued = dict[int, Mapping[str, str]](), dict[int, Mapping[str, isl.Set]]()
-    for loop, before in entries:
+    for loop, before, around in entries:
         kept = _kept(loop, statements)
-        held[loop.ordinal] = _held(kept, before, scope)
-        valued[loop.ordinal] = _valued(kept, before, scope)
+        if not around:
+            held[loop.ordinal] = _held(kept, before, scope)
+        valued[loop.ordinal] = _valued(kept, before, around, scope)
     return replace(scop, outdated=_outdated(environment, scope), held=held, valued=valued)
 
 
@@ -405,7 +406,7 @@ def _outdated(environment: Environment, scope: Scope) -> frozenset[str]:
 
 
 def _kept(loop: Loop, statements: tuple[Statement, ...]) -> list[Variable]:
-    """The variables that have one value just before an outermost loop of a nest and all through it; that no
+    """The variables that have one value just before a loop of a nest and all through it; that no
     store to another variable changes them is an assumption of the loop."""
     if any(isinstance(s, Unsupported) for s in walk(loop)):
         return []
@@ -436,19 +437,29 @@ def _held(kept: Iterable[Variable], before: Environment, scope: Scope) -> dict[s
     return found
 
 
-def _valued(kept: Iterable[Variable], before: Environment, scope: Scope) -> dict[str, isl.Set]:
+def _valued(
+    kept: Iterable[Variable], before: Environment, around: tuple[str, ...], scope: Scope
+) -> dict[str, isl.Set]:
     """The values `{ [value] }` of the integers, by name, of those that a loop keeps, that are computed of
-    parameters in more than one step: sections of arrays can say `m` for `k % 500`."""
+    parameters, or of iterators `around` it, in more than one step: sections of arrays can say `m` for
+    `k % 500`."""
     found: dict[str, isl.Set] = {}
     for variable in kept:
         value = before.get(variable.name)
-        if not isinstance(value, Poly) or not is_affine(value, frozenset()) or value.cases > _MOST_CASES:
+        if not isinstance(value, Poly) or value.cases > _MOST_CASES:
+            continue
+        if not is_affine(value, frozenset(around)):
             continue
         if all(isinstance(atom, Symbol) for monomial, _ in value.terms for atom in monomial):
             continue
-        notation = Notation(frozenset(("value",)))
+        notation = Notation(frozenset((*around, "value")))
         formula = notation.condition(Compare("==", Poly.atom(Symbol("value")) - value))
         if notation.parameters <= scope.parameters.texts.keys():
-            text = f"{header(notation, scope.parameters)}{{ [value] : {formula} }}"
-            found[variable.source_name] = parsed_set(text)
+            inside = ", ".join((*around, "value"))
+            values = parsed_set(f"{header(notation, scope.parameters)}{{ [{inside}] : {formula} }}")
+            for name in around:
+                at = values.dim(isl.dim_type.param)
+                values = values.move_dims(isl.dim_type.param, at, isl.dim_type.set, 0, 1)
+                values = values.set_dim_name(isl.dim_type.param, at, f"{AROUND}{name}")
+            found[variable.source_name] = values
     return found

@@ -21,7 +21,18 @@ from polylsp.emit.subject import Companion, Subject
 from polylsp.frontends.c.types import is_pure
 from polylsp.ir.directive import Family
 from polylsp.ir.effects import effects, nodes, walk
-from polylsp.ir.program import Array, Call, Loop, Pointer, Site, Statement, Unsupported
+from polylsp.ir.program import (
+    Array,
+    Block,
+    Call,
+    If,
+    Jump,
+    Loop,
+    Pointer,
+    Site,
+    Statement,
+    Unsupported,
+)
 from polylsp.ir.verdict import Assumption, Parallel
 from polylsp.model.action import Declined
 from polylsp.model.facts import LoopFacts, parallel_roots
@@ -227,6 +238,11 @@ def shared(
 ) -> Region | Declined:
     """Kernels inside statements that follow one another at `place`; arrays stay on the device for all of
     these."""
+    if any(map(leaves, statements)):
+        return Declined(
+            "A jump leaves these loops, which compilers do not take where arrays stay on the device: "
+            "choose the parallel loop inside alone."
+        )
     kernels: list[Kernel] = []
     for root in roots:
         kernel = kernel_of(subject, root, target)
@@ -246,6 +262,21 @@ def shared(
     largest = largest_of(each.work for each in kernels)
     stays = Shared(place, together, data.transfers, data.updates, work, largest)
     return Region(tuple(kernels), stays, data.assumptions)
+
+
+def leaves(statement: Statement, in_loop: bool = False) -> bool:
+    """True if a statement may leave the code around it."""
+    match statement:
+        case Jump(kind, _, _):
+            return kind == "return" or not in_loop
+        case Loop():
+            return any(leaves(s, True) for s in (statement.prologue, statement.body, statement.step))
+        case If(_, then, otherwise, _):
+            return leaves(then, in_loop) or leaves(otherwise, in_loop)
+        case Block(inner):
+            return any(leaves(s, in_loop) for s in inner)
+        case _:
+            return False
 
 
 def _with_copy(subject: Subject, kernels: Sequence[Kernel]) -> str:

@@ -15,10 +15,10 @@ from polylsp.emit.c_pragmas import Stretch
 from polylsp.emit.directive_placing import is_whole, shares_a_macro
 from polylsp.emit.subject import Subject
 from polylsp.ir.effects import effects, loops_in
-from polylsp.ir.program import Array, Block, Declare, If, Jump, Loop, Pointer, Site, Statement, within
+from polylsp.ir.program import Array, Block, Declare, If, Loop, Pointer, Site, Statement, within
 from polylsp.model.action import Declined
 from polylsp.model.facts import LoopFacts, is_governed, parallel_roots
-from polylsp.targets.directives.device_loops import Abilities, Region, alone, kernel_of, shared
+from polylsp.targets.directives.device_loops import Abilities, Region, alone, kernel_of, leaves, shared
 
 
 @dataclass(frozen=True)
@@ -129,28 +129,13 @@ def _breaks(subject: Subject, statement: Statement, roots: frozenset[int]) -> bo
         if not in_header and shares_a_macro(subject, statement.site):
             return True
     calls = any(not _is_inside(subject, call.site, roots) for call in effects(statement).calls)
-    return calls or obstacle(statement, subject.calls) is not None or _leaves(statement)
+    return calls or obstacle(statement, subject.calls) is not None or leaves(statement)
 
 
 def _is_inside(subject: Subject, site: Site, roots: frozenset[int]) -> bool:
     """True if some code stands in a loop of the device."""
     found = [subject.known(root).site for root in roots]
     return any(within(site, root) for root in found)
-
-
-def _leaves(statement: Statement, in_loop: bool = False) -> bool:
-    """True if a statement may leave the code around it."""
-    match statement:
-        case Jump(kind, _, _):
-            return kind == "return" or not in_loop
-        case Loop():
-            return any(_leaves(s, True) for s in (statement.prologue, statement.body, statement.step))
-        case If(_, then, otherwise, _):
-            return _leaves(then, in_loop) or _leaves(otherwise, in_loop)
-        case Block(inner):
-            return any(_leaves(s, in_loop) for s in inner)
-        case _:
-            return False
 
 
 def _roots_in(statement: Statement, roots: frozenset[int]) -> list[int]:
