@@ -7,6 +7,7 @@ their access relations. Each finding names the directive that should have separa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import combinations, product
 
 import islpy as isl
@@ -30,7 +31,20 @@ from polylsp.analysis.scop.walk_state import Parameters
 from polylsp.ir.directive import Directive, Schedule, Unordered, UnorderedKind
 from polylsp.ir.effects import effects, walk
 from polylsp.ir.must_execute import always_run, reads_of
-from polylsp.ir.program import Assign, Block, Constant, Index, Loop, Place, Site, Statement, Variable, within
+from polylsp.ir.program import (
+    Assign,
+    Block,
+    Constant,
+    Field,
+    Index,
+    Loop,
+    Place,
+    Site,
+    Statement,
+    Variable,
+    within,
+)
+from polylsp.ir.spelling import spell_place
 from polylsp.ir.verdict import AccessPoint, Dependence, DependenceKind, Witness
 from polylsp.poly.scop import Access, ScopStatement
 
@@ -285,12 +299,9 @@ def _late(region: ParallelRegion, first: Part) -> tuple[UnorderedKind, Directive
 def _scalar_meeting(uniformity: Uniformity, first: Part, second: Part) -> Witness | None:
     """Accesses of one variable, one in each part, that surely happen in two threads with nothing between."""
     region, sinks = uniformity.region, list(_accesses(uniformity, second))
-    for source in _accesses(uniformity, first):
-        for sink in sinks:
-            if (source.variable, source.text) != (sink.variable, sink.text) or "write" not in (
-                source.kind,
-                sink.kind,
-            ):
+    for location, source in _accesses(uniformity, first):
+        for other, sink in sinks:
+            if location != other or "write" not in (source.kind, sink.kind):
                 continue
             if any(
                 _is_harmless(uniformity, *pair) for pair in ((first, source, sink), (second, sink, source))
@@ -309,21 +320,28 @@ def kind_of(source: AccessPoint, sink: AccessPoint) -> DependenceKind:
     return "flow" if sink.kind == "read" else "output"
 
 
-def _accesses(uniformity: Uniformity, part: Part) -> Iterator[AccessPoint]:
-    """The variables and elements that a part surely reads or gives a value."""
+def _accesses(uniformity: Uniformity, part: Part) -> Iterator[tuple[str, AccessPoint]]:
+    """The variables and elements that a part surely reads or gives a value, with their locations."""
     if part.who == "shared":
-        yield from _combined(uniformity.region, part)
+        yield from ((each.text, each) for each in _combined(uniformity.region, part))
     for statement in always_run(Block(part.statements), inner_loops=True):
-        if isinstance(statement, Assign):
-            yield from (
-                (point_of(statement.target, "write"),) if _is_shared(uniformity, statement.target) else ()
-            )
+        if isinstance(statement, Assign) and _is_shared(uniformity, statement.target):
+            yield _location(statement.target), point_of(statement.target, "write")
         for variable, access in called_accesses(statement, uniformity.region.directed):
             if _is_shared(uniformity, Place(variable, (), variable.type, access.site)):
-                yield access
+                yield access.text, access
         for read in reads_of(statement):
             if _is_shared(uniformity, read.place):
-                yield point_of(read.place, "read")
+                yield _location(read.place), point_of(read.place, "read")
+
+
+def _location(place: Place) -> str:
+    """The memory location of a place, by its spelling: one for all bit-fields that share it (C11, 3.14)."""
+    last = place.steps[-1] if place.steps else None
+    if isinstance(last, Field) and last.shares:
+        first = min((last, *last.shares), key=lambda each: each.name)
+        place = replace(place, steps=(*place.steps[:-1], first))
+    return spell_place(place)
 
 
 def _combined(region: ParallelRegion, part: Part) -> Iterator[AccessPoint]:

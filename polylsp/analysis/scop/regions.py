@@ -160,11 +160,25 @@ def _addresses(function: Function, calls: Calls) -> Addresses:
 
 
 def _copies(function: Function) -> Iterator[PointerCopy]:
-    """The assignments of pointers to pointers in memory, outside of loops."""
+    """The assignments of pointers to pointers in memory; in loops, those of addresses and computed pointers
+    alone, since loops that rotate pointers copy them too."""
     inside = {id(s) for loop in loops_in(function.body) for s in walk(loop)}
-    stores = (s for s in walk(function.body) if isinstance(s, Assign) and s.target.steps)
-    for store in (s for s in stores if id(s) not in inside):
-        yield from _copied(store)
+    for statement in walk(function.body):
+        if isinstance(statement, Assign) and statement.target.steps:
+            rotates = id(statement) in inside and isinstance(stripped(statement.value), Read)
+            yield from () if rotates else _copied(statement)
+        elif isinstance(statement, Evaluate):
+            yield from _copied_bytes(statement)
+
+
+def _copied_bytes(statement: Evaluate) -> Iterator[PointerCopy]:
+    """A pointer that a call copies to another one as bytes: `memcpy(&q, &p, sizeof p)`."""
+    call = stripped(statement.value)
+    if isinstance(call, Call) and call.function in ("memcpy", "memmove"):
+        ends = [stripped(each) for each in call.arguments[:2]]
+        ways = [_way(e.place) for e in ends if isinstance(e, AddressOf) and isinstance(e.place.type, Pointer)]
+        if len(ways) == 2 and ways[0] != ways[1]:
+            yield PointerCopy(ways[0], ways[1], statement.site.last)
 
 
 def _assigned(function: Function) -> Iterator[PointerCopy]:

@@ -8,14 +8,33 @@ from dataclasses import replace
 import islpy as isl
 
 from polylsp.analysis.scop.call_effects import with_calls
+from polylsp.analysis.scop.evaluation import value_of
+from polylsp.analysis.scop.obstacles import flat
 from polylsp.analysis.scop.paths import LoopEntry
 from polylsp.analysis.scop.regions import Nest, nest_of
 from polylsp.analysis.scop.summaries import Calls
 from polylsp.analysis.scop.symbolic_value import Poly
 from polylsp.analysis.scop.walk_scope import Scope, leads_away, one_of_several
 from polylsp.analysis.scop.walk_state import ANYWHERE, At, Base, Opaque, Parameters, PointerValue, Value
-from polylsp.ir.effects import effects
-from polylsp.ir.program import Integer, Loop, Pointer, Variable
+from polylsp.ir.effects import effects, walk
+from polylsp.ir.program import (
+    AddressOf,
+    Assign,
+    Binary,
+    Block,
+    Call,
+    If,
+    Integer,
+    Loop,
+    Pointer,
+    Read,
+    Rejection,
+    Unsupported,
+    Variable,
+    stripped,
+    subexpressions,
+    within,
+)
 
 
 def again(
@@ -24,7 +43,9 @@ def again(
     """The model of one loop alone; `bounded` as in `nest_of`."""
     names = {f.dimension for f in entry.frames}
     own = with_calls(effects(entry.loop), calls)
-    variables = {v.name: v for v in own.variables | calls.counters(own.calls)}
+    computed = _computed_before(entry)
+    used = own.variables | calls.counters(own.calls) | effects(*computed).variables
+    variables = {v.name: v for v in used}
     settled = _settled if entry.trusted else _forgotten
     environment = {
         n: settled(n, v, variables.get(n), entry.loop, parameters) for n, v in entry.environment.items()
@@ -37,6 +58,7 @@ def again(
         at = space.dim(isl.dim_type.param) - len(names) + number
         space = space.set_dim_name(isl.dim_type.param, at, frame.dimension)
     scope = Scope(parameters, environment, own, space, calls=calls, detail=entry.detail)
+    _relate_pointers(entry, computed, scope)
     around = tuple(a for f in entry.frames for a in f.assumptions if a.kind == "no-wrap")
     last, parameters.epoch = parameters.epoch, entry.epoch
     inherited = (*entry.inherited, *around)
@@ -62,6 +84,81 @@ def alone(nest: Nest, ordinal: int, calls: Calls, live: frozenset[str]) -> Nest 
             environment[variable.name] = parameters.computed(key, variable.source_name, variable.type)
     changed = replace(entry, environment=environment)
     return again(changed, parameters, calls, live) if environment != entry.environment else None
+
+
+def _computed_before(entry: LoopEntry) -> list[Assign]:
+    """The last computation of each pointer from another one that stands before a loop in the loop around it,
+    where the walk of both lost the pointer's value."""
+    if not entry.frames:
+        return []
+    lost = {n for n, v in entry.environment.items() if isinstance(v, Opaque) and v.depth != ANYWHERE}
+    before = (
+        s
+        for s in walk(entry.frames[-1].loop.body)
+        if not isinstance(s, Block) and s.site.last < entry.loop.site.first
+    )
+    computed = [s for s in before if isinstance(s, Assign) and _moves_pointer(s)]
+    return list({s.target.variable.name: s for s in computed if s.target.variable.name in lost}.values())
+
+
+def _relate_pointers(entry: LoopEntry, computed: list[Assign], scope: Scope) -> None:
+    """Give pointers that were computed from others just before a loop their values again: both lead into one
+    object, at a distance that is fixed while the loop runs. Those computed on some ways alone are noted, for
+    them not to be assumed apart from those others."""
+    valid = _still_valid(entry.frames[-1].loop.body, entry.loop) if computed else []
+    for assign in computed:
+        variable = assign.target.variable
+        value = value_of(assign.value, scope) if assign in valid else None
+        if isinstance(value, PointerValue):
+            scope.environment[variable.name] = value
+            continue
+        found = scope.environment.get(variable.name)
+        if isinstance(found, PointerValue):
+            name = variable.source_name
+            text = f"`{name}` is computed from another pointer, so that both may lead to one object"
+            scope.parameters.renamed[found.base.name] = Rejection("may-alias", assign.site, text, _USE_ONE)
+
+
+_USE_ONE = "compute it just before the loop, or use one of them in the loop"
+
+
+def _moves_pointer(assign: Assign) -> bool:
+    """True if a local pointer gets a value at some distance from that of another pointer."""
+    variable, value = assign.target.variable, stripped(assign.value)
+    own = variable.storage in ("local", "parameter") and not variable.escapes and not assign.target.steps
+    if not own or assign.operator is not None or not isinstance(variable.type, Pointer):
+        return False
+    return isinstance(value, (AddressOf, Binary)) and all(
+        not isinstance(each, Call) for each in subexpressions(value)
+    )
+
+
+def _still_valid(block: Block, loop: Loop) -> list[Assign]:
+    """The assignments before a loop, in the blocks around it, that give a variable the value which their
+    expression still has when the loop starts."""
+    found: list[Assign] = []
+    for statement in flat(block.statements):
+        if isinstance(statement, If) and within(loop.site, statement.site):
+            way = next(w for w in (statement.then, statement.otherwise) if loop in walk(w))
+            return found + _still_valid(way, loop)
+        if statement is loop:
+            return found
+        own = effects(statement)
+        unknown = any(isinstance(s, Unsupported) for s in walk(statement))
+        found = [] if unknown else [a for a in found if _variables(a).isdisjoint(own.scalars)]
+        if isinstance(statement, Assign) and not _is_data(statement):
+            found.append(statement)
+    return []
+
+
+def _variables(assign: Assign) -> frozenset[str]:
+    return frozenset(v.name for v in effects(assign).variables)
+
+
+def _is_data(assign: Assign) -> bool:
+    """True if the expression of an assignment reads memory, or the variable itself."""
+    reads = [n.place for n in subexpressions(assign.value) if isinstance(n, (Read, AddressOf))]
+    return any(place.steps or place.variable == assign.target.variable for place in reads)
 
 
 def _settled(name: str, value: Value, variable: Variable | None, loop: Loop, parameters: Parameters) -> Value:
