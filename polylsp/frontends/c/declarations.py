@@ -9,6 +9,7 @@ from pycparser import c_ast
 
 from polylsp.frontends.c.declarators import (
     FUNCTION,
+    adjusted,
     is_const,
     is_enumeration,
     is_realigned,
@@ -142,7 +143,7 @@ def declare_parameters(
             parameters.append(_enter(context, decl.name, INT, "parameter"))
         elif isinstance(decl, c_ast.Decl) and decl.name:
             is_promoted = isinstance(node, c_ast.ID)
-            parameters.append(_parameter(context, decl, fx, is_promoted))
+            parameters.append(_parameter(context, decl, fx, is_promoted, definition.body))
     refused = (Unsupported(each, each.site) for each in fx.rejections)
     return tuple(parameters), (*refused, *fx.statements)
 
@@ -235,16 +236,30 @@ def _enter(
     return variable
 
 
-def _parameter(context: Context, decl: Any, fx: Effects, is_promoted: bool) -> Variable:
+def _parameter(context: Context, decl: Any, fx: Effects, is_promoted: bool, body: Any) -> Variable:
     type = resolve(context, decl.type, fx)
-    if type == FUNCTION:
-        type = Pointer(FUNCTION)
+    if type == FUNCTION or (isinstance(type, Array) and _is_assigned(decl.name, body)):
+        type = adjusted(type)
     passed = DOUBLE if type == Floating(32) else promote(type)
     if is_promoted and passed != type:
         return _converted_parameter(context, decl, passed, type, fx)
     variable = _enter(context, decl.name, type, "parameter")
     _note(context, decl, variable)
     return variable
+
+
+def _is_assigned(name: str, body: Any) -> bool:
+    """True if code changes a name itself, or takes its address: as a parameter it is no array then."""
+    pending: list[Any] = [body]
+    while pending:
+        node = pending.pop()
+        targets = (c_ast.Assignment, "lvalue"), (c_ast.UnaryOp, "expr")
+        target = next((getattr(node, field) for kind, field in targets if isinstance(node, kind)), None)
+        changes = not isinstance(node, c_ast.UnaryOp) or node.op in ("++", "--", "p++", "p--", "&")
+        if changes and isinstance(target, c_ast.ID) and target.name == name:
+            return True
+        pending += [child for _, child in node.children()]
+    return False
 
 
 def _converted_parameter(context: Context, decl: Any, passed: Type, type: Type, fx: Effects) -> Variable:

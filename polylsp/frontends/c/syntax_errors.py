@@ -38,18 +38,23 @@ def unknown_attribute(tokens: tuple[str, ...], position: int, types: frozenset[s
     """The index near `position` of a name in a function's header that only an attribute can be: `X void f()`,
     `double *X a`, `int X f()`."""
     body = tokens.index("{") if "{" in tokens else len(tokens)
-    for index in (position - 1, position, position - 2):
+    # After `static X`, the rest of a header may be read as declarations of old-style parameters.
+    first = next((k for k, token in enumerate(tokens) if token and token not in _STORAGE), body)
+    for index in (position - 1, position, position - 2, first):
         if not 0 <= index < body - 1 or not tokens[index] or not _is_name(tokens[index]):
             continue
         if tokens[index] in types or tokens.count(tokens[index]) > tokens[:body].count(tokens[index]):
             continue
         before, after = tokens[index - 1] if index else "(", tokens[index + 1]
         specifies = before in ("(", ",", "static", "extern", "inline", "const") and after in _SPECIFIERS
-        specifies = specifies or (index == 0 and _begins_declarator(tokens, 1, types))
+        specifies = specifies or (index == first and _begins_declarator(tokens, index + 1, types))
         qualifies = (before == "*" or before in _TYPES) and _is_name(after)
         if specifies or qualifies:
             return index
     return None
+
+
+_STORAGE = ("static", "extern", "inline")
 
 
 def _begins_declarator(tokens: tuple[str, ...], index: int, types: frozenset[str]) -> bool:

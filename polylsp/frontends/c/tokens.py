@@ -42,6 +42,7 @@ _DIRECTIVE = re.compile(rf"^[ \t\f\v]*(?:\#|%:)({DIRECTIVE_REST})", re.MULTILINE
 _DIGRAPHS = {"<:": "[", ":>": "]", "<%": "{", "%>": "}", "%:": "#"}
 _WORD = re.compile(_WORDS)
 _SPLICE = re.compile(CONTINUATION)
+_DIGRAPH = re.compile(rf"{STRING}|{CHARACTER}|/\*[\s\S]*?(?:\*/|$)|{LINE_COMMENT}|<[:%]|[:%]>")
 _COMMENT = re.compile(rf"{STRING}|{CHARACTER}|(/\*[\s\S]*?(?:\*/|$)|{LINE_COMMENT})")
 
 
@@ -60,14 +61,25 @@ class Tokens:
 
 
 def normalise(text: str) -> str:
-    """The same text, offset for offset, with `\\n` alone ending lines and no NUL or BOM."""
+    """The same text, offset for offset, with `\\n` alone ending lines, brackets for digraphs, and no NUL or
+    BOM."""
     if "\r" in text:
         text = text.replace("\r\n", " \n").replace("\r", "\n")
     if "\0" in text:
         text = text.replace("\0", " ")
     if "\ufeff" in text:
         text = text.replace("\ufeff", " ")
+    # Formats such as "<%d>" have one of a pair alone.
+    if ("<%" in text and "%>" in text) or ("<:" in text and ":>" in text):
+        text = _DIGRAPH.sub(lambda match: _plain_bracket(match.group()), text)
     return text
+
+
+def _plain_bracket(found: str) -> str:
+    """The bracket that a digraph stands for, at the digraph's outer end and as long as that; strings and
+    comments as they are."""
+    bracket = _DIGRAPHS.get(found, "")
+    return found if not bracket else f"{bracket} " if bracket in "[{" else f" {bracket}"
 
 
 def tokenize(text: str, directives: bool = True) -> Tokens:
