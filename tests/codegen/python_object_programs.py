@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tests.codegen.python_object_words import (
     ALIASES,
+    HARMLESS,
     HAZARDS,
     HEAD,
     HEADERS,
@@ -62,7 +63,8 @@ class _Writer:
         return lines.format(A=whole), value.format(A=whole, i=self.before())
 
     def hazards(self, whole: str) -> tuple[str, str]:
-        lines, value = HAZARDS[self.drawn(HAZARDS)]
+        table = HARMLESS if self.chance(40) else HAZARDS
+        lines, value = table[self.drawn(table)]
         return lines, re.sub(r"\bx\b", "xs[i]", value) if self.is_counted else value
 
     def stores(self, whole: str) -> tuple[str, str]:
@@ -142,6 +144,10 @@ class _Writer:
         if not self.is_counted:
             value = value.replace("xs[i]", "x")
         value = self.wrapped(value)
+        # Most second names conflict with what a loop stores: half of the loops store to what has none.
+        is_apart = group in ("aliases", "readers") and shape != "rows" and self.chance(55)
+        before += "\nr = " + self.draw.choice(MAKES[shape][:3]) if is_apart else ""
+        whole = "r" if is_apart else whole
         stored = "b" if group == "aliases" and self.chance(15) and "b[" in value else whole
         value = value.replace("b[", f"{whole}[") if stored == "b" else value
         body = self.statement(stored, shape, value)

@@ -148,6 +148,17 @@ ALIASES: dict[str, str] = {
     "while": "b = xs\nwhile b is not {A}:\n    b = {A}",
     "zip star": "(b,), = zip(*[[{A}]])",
     "enumerate": "for k, b in enumerate([{A}]):\n    pass",
+    "registered": "Registered({A})\nb = REGISTER[0]",
+    "registered itself": "Listed({A})\nb = Listed.every[0].a",
+    "registered by method": "o = Register()\no.note({A})\nb = REGISTER[0]",
+    "listed object": "o = Listed({A})\nb = Listed.every[0].a",
+    "descriptor": "keep({A})\nb = Showing().a",
+    "descriptor of class": "keep({A})\nb = Showing.a",
+    "inherited descriptor": "keep({A})\nb = Shown().b",
+    "getattr of class": "keep({A})\nb = Lending().anything",
+    "property of file": "keep({A})\nb = Lending().kept",
+    "property by decorator": "keep({A})\nb = Shown().late",
+    "itemgetter of name": "first = operator.itemgetter(0)\nb = first([{A}])",
     "conditional or": "b = None or {A}",
 }
 """Second names `b` of an object."""
@@ -174,6 +185,12 @@ READERS: dict[str, tuple[str, str]] = {
     "iterated": ("o = Box({A})", "sum_of(o)"),
     "length": ("o = Box({A})", "[*o][{i}]"),
     "property": ("o = Box({A})", "o.whole[{i}]"),
+    "descriptor": ("keep({A})\no = Showing()", "o.a[{i}]"),
+    "descriptor of class": ("keep({A})", "Showing.a[{i}]"),
+    "getattr of class": ("keep({A})\no = Lending()", "o.anything[{i}]"),
+    "property of file": ("keep({A})\no = Lending()", "o.kept[{i}]"),
+    "registered": ("Registered({A})", "REGISTER[0][{i}]"),
+    "listed": ("Listed({A})", "Listed.every[0].a[{i}]"),
     "method of list": ("os = [Box({A})]", "os[0].at({i})"),
     "method of dictionary": ('os = {{"o": Box({A})}}', 'os["o"].at({i})'),
     "bound method": ("at = Box({A}).at", "at({i})"),
@@ -218,6 +235,33 @@ READERS: dict[str, tuple[str, str]] = {
     "sum with start": ("", "sum({A}, 0.0)"),
 }
 """Code that reads the object: before the loop, and in it for a subscript `i`."""
+
+HARMLESS: dict[str, tuple[str, str]] = {
+    "number": ("k = 2.0", "k * x"),
+    "whole numbers": ("", "float(i % 3) + x"),
+    "absolute": ("", "abs(x) + round(x)"),
+    "root": ("", "float(np.sqrt(abs(x)))"),
+    "read row": ("row = [1.0, 2.0]", "row[i % 2] + x"),
+    "read array": ("row = np.arange(3.0)", "float(row[i % 3]) + x"),
+    "sum of array": ("row = np.arange(3.0)", "float(row.sum()) + x"),
+    "sum of row": ("row = [1.0, 2.0]", "sum(row) + len(row)"),
+    "new list": ("", "[x, 1.0][i % 2]"),
+    "new list grown": ("", "max([x, float(i)])"),
+    "comprehension": ("", "sum([x * k for k in range(3)])"),
+    "attribute": ("o = Box([1.0, 2.0], 3.0)", "o.k * x"),
+    "array of attribute": ("o = Box(np.arange(3.0))", "float(o.a[i % 3]) + x"),
+    "method": ("o = Box([1.0, 2.0], 3.0)", "o.scaled(x)"),
+    "function": ("", "doubled(x)"),
+    "string": ("", "len(str(i)) + x"),
+    "condition": ("", "x if i % 2 else 1.0"),
+    "tuple": ("p = (1.0, 2.0)", "p[i % 2] + x"),
+    "dictionary": ('d = {"k": 2.0}', 'd["k"] * x'),
+    "get": ('d = {"k": 2.0}', 'd.get("k", 1.0) * x'),
+    "unknown": ("", "pure(x)"),
+    "object of another": ("o = Listed([1.0, 2.0])", "o.a[i % 2] + x"),
+    "own descriptor": ("keep([1.0, 2.0])\no = Showing()", "float(i) * x"),
+}
+"""Code before the loop, and an expression of `x` that only reads."""
 
 HAZARDS: dict[str, tuple[str, str]] = {
     "scaled": ("o = Box([0.0])", "o.scaled(x)"),

@@ -31,8 +31,16 @@ from polylsp.frontends.python.kinds import (
     Other,
     joined,
 )
-from polylsp.frontends.python.names import Callable, ClassOf, Declaration, Declarations, Parameter
-from polylsp.frontends.python.nodes import nodes_in, own_nodes
+from polylsp.frontends.python.names import (
+    Callable,
+    ClassOf,
+    Declaration,
+    Declarations,
+    Parameter,
+    Value,
+    name_of,
+)
+from polylsp.frontends.python.nodes import bindings_in, nodes_in, own_nodes
 from polylsp.frontends.python.syntax import Known, body_of, read
 from polylsp.frontends.python.usage import kinds_by_use
 from polylsp.frontends.python.value_flow import Flat, advanced, with_state
@@ -347,11 +355,16 @@ _Bases = dict[str, tuple[str, ...]]
 
 
 def with_methods(
-    classes: Sequence[Class], names: Mapping[str, Declaration], known: Known
+    classes: Sequence[Class],
+    names: Mapping[str, Declaration],
+    known: Known,
+    keeping: Mapping[str, frozenset[str]],
 ) -> dict[str, ClassOf]:
-    """The classes of a file with their methods, those of their bases in the file among them."""
+    """The classes of a file with their methods, those of their bases in the file among them; `keeping`: names
+    that each method retains elsewhere than in its object."""
     bases = {each.name: each.bases for each in classes}
-    own = {each.name: _methods_own(each, known) for each in classes}
+    descriptors = frozenset(_descriptors(classes, bases))
+    own = {each.name: _methods_own(each, known, keeping, descriptors) for each in classes}
     derived: dict[str, dict[str, dict[str, Callable]]] = {}
     for name, one in own.items():
         for above in _above(name, bases):
@@ -379,25 +392,41 @@ def _one(found: ClassOf) -> ClassOf:
     return found
 
 
-def _methods_own(each: Class, known: Known) -> dict[str, Callable]:
+def _descriptors(classes: Sequence[Class], bases: _Bases) -> Iterator[str]:
+    """The classes whose objects, as attributes of a class, run code each time that these are read."""
+    own = {each.name for each in classes if any(_last(item.name) == "__get__" for item in each.methods)}
+    yield from (each.name for each in classes if not own.isdisjoint({each.name, *_above(each.name, bases)}))
+
+
+def _methods_own(
+    each: Class, known: Known, keeping: Mapping[str, frozenset[str]], descriptors: frozenset[str]
+) -> dict[str, Callable]:
     found: dict[str, Callable] = {}
     for item in each.methods:
         name, one = _last(item.name), callable_of(item, known)
+        retained = keeping.get(item.name, frozenset())
+        one = replace(one, keeps=tuple(p.name for p in one.parameters if p.name in retained))
         before = found.get(name)
         # The setter of a property has its name, too.
         is_setter = before is not None and before.is_property and not one.is_property
         found[name] = replace(before, getter="") if before is not None and is_setter else one
     for node in body_of(each.body):
-        match node:
-            case ast.Assign(
-                targets=[ast.Name(id=name)],
-                value=ast.Call(func=ast.Name(id=maker) | ast.Attribute(attr=maker)),
-            ) if maker in _PROPERTIES:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and _makes_property(node.value, descriptors, known):
+            for name in (one.id for one in bindings_in([node])):
                 text = "it is a property"
                 found[name] = Callable(f"{each.name}.{name}", (), UNKNOWN, text, is_property=True)
-            case _:
-                pass
     return found
+
+
+def _makes_property(value: ast.expr | None, descriptors: frozenset[str], known: Known) -> bool:
+    """True for the value of a class's attribute that runs code where that is read."""
+    for node in nodes_in(value) if value is not None else ():
+        if isinstance(node, ast.Call) and name_of(node) in descriptors.union(_PROPERTIES):
+            return True
+        of = known.by_name.get(node.id) if isinstance(node, ast.Name) else None
+        if isinstance(of, Value) and isinstance(of.kind, Instance) and of.kind.name in descriptors:
+            return True
+    return False
 
 
 def _last(name: str) -> str:

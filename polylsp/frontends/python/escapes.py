@@ -30,39 +30,55 @@ is named)."""
 @dataclass(frozen=True, slots=True)
 class Kept:
     """Names whose arrays a function retains, or binds where others see it; and those that it passes on.
-    `outer` are the names among them that are not local to the function."""
+    `outer` are the names among them that are not local to the function, `elsewhere` those that it retains
+    in other places than attributes of a method's own object, which callers know."""
 
     names: frozenset[str] = frozenset()
     passed: tuple[Passed, ...] = ()
     outer: frozenset[str] = frozenset()
+    elsewhere: frozenset[str] = frozenset()
 
     def joined(self, other: Kept) -> Kept:
         """Union of the arrays that either of two functions retains."""
-        return Kept(self.names | other.names, (*self.passed, *other.passed), self.outer | other.outer)
+        passed, elsewhere = (*self.passed, *other.passed), self.elsewhere | other.elsewhere
+        return Kept(self.names | other.names, passed, self.outer | other.outer, elsewhere)
 
 
 @query(size=1024)
 def kept_by(item: Item, known: Known) -> Kept:
     """Arrays that a function retains, of those that it names."""
-    every = Kept(item.words, (), item.words)
+    every = Kept(item.words, (), item.words, item.words)
     return contained(f"reading what `{item.name}` keeps", lambda: _kept(item, known), lambda _: every)
 
 
 def _kept(item: Item, known: Known) -> Kept:
     if (one := typed(item, known)) is None:
-        return Kept(item.words, (), item.words)
+        return Kept(item.words, (), item.words, item.words)
     node, kinds = one.node, one.kinds
     names = frozenset(one.id for one in nodes_in(node) if isinstance(one, ast.Name))
-    found, passed = _uses(node, kinds, known.by_name)
-    found |= _declared_outside(node) & _bound(node)
-    return Kept(found, passed, names - kinds.local)
+    uses = _uses(node, kinds, known.by_name, item.owner)
+    bound = _declared_outside(node) & _bound(node)
+    elsewhere, _ = _through(uses.aliases, uses.elsewhere | bound, uses.passed)
+    found, passed = _through(uses.aliases, uses.elsewhere | uses.by_object | bound, uses.passed)
+    return Kept(found, passed, names - kinds.local, elsewhere)
 
 
-def _uses(
-    node: Definition, kinds: Kinds, declarations: Mapping[str, Declaration]
-) -> tuple[frozenset[str], tuple[Passed, ...]]:
+@dataclass(frozen=True, slots=True)
+class _Uses:
+    """Names that a function retains, those in attributes of a method's own object apart, passes on, or
+    gives other names."""
+
+    elsewhere: frozenset[str]
+    by_object: frozenset[str]
+    passed: frozenset[Passed]
+    aliases: frozenset[tuple[str, str]]
+
+
+def _uses(node: Definition, kinds: Kinds, declarations: Mapping[str, Declaration], owner: str) -> _Uses:
     outside = _declared_outside(node)
+    own = node.args.args[0].arg if owner and node.args.args else ""
     found: set[str] = set()
+    by_object: set[str] = set()
     passed: set[Passed] = set()
     aliases: set[tuple[str, str]] = set()
     header = [*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)]
@@ -72,15 +88,18 @@ def _uses(
             passed.add((name, keeper.func.id, _position(keeper, name)))
         elif isinstance(keeper, ast.Assign) and all(_is_own(one, outside) for one in keeper.targets):
             aliases.update((name, one) for target in keeper.targets for one in _names(target))
+        elif isinstance(keeper, ast.Assign) and all(_is_field(one, own) for one in keeper.targets):
+            by_object.add(name)
         else:
             found.add(name)
-    return _through(aliases, found, passed)
+    return _Uses(frozenset(found), frozenset(by_object), frozenset(passed), frozenset(aliases))
 
 
 def _through(
-    aliases: set[tuple[str, str]], found: set[str], passed: set[Passed]
+    aliases: frozenset[tuple[str, str]], retained: frozenset[str], passed_on: frozenset[Passed]
 ) -> tuple[frozenset[str], tuple[Passed, ...]]:
     """Propagate retention and passing on through local aliases of an array."""
+    found, passed = set(retained), set(passed_on)
     named: dict[str, list[str]] = {}
     for name, other in aliases:
         named.setdefault(other, []).append(name)
@@ -118,6 +137,12 @@ def _is_own(target: ast.expr, outside: frozenset[str]) -> bool:
     return all(isinstance(one, ast.Name) and one.id not in outside for one in parts)
 
 
+def _is_field(target: ast.expr, own: str) -> bool:
+    """True for an attribute of a method's own object."""
+    of = target.value if isinstance(target, ast.Attribute) else None
+    return isinstance(of, ast.Name) and bool(own) and of.id == own
+
+
 def _declared_outside(node: Definition) -> frozenset[str]:
     found = (one for one in nodes_in(node) if isinstance(one, (ast.Global, ast.Nonlocal)))
     return frozenset(name for one in found for name in one.names)
@@ -132,10 +157,11 @@ def _bound(node: Definition) -> frozenset[str]:
 
 
 def keeping_parameters(
-    functions: Mapping[str, Callable], kept: Mapping[str, Kept]
+    functions: Mapping[str, Callable], kept: Mapping[str, Kept], elsewhere: bool = False
 ) -> dict[str, frozenset[str]]:
-    """The parameters of functions whose arrays these or their callees retain."""
-    found = {name: set(one.names) for name, one in kept.items()}
+    """The parameters of functions whose arrays these or their callees retain; `elsewhere`: in other places
+    than attributes of a method's own object."""
+    found = {name: set(one.elsewhere if elsewhere else one.names) for name, one in kept.items()}
     callers: dict[str, list[str]] = {}
     for name, one in kept.items():
         for to in {to for _, to, _ in one.passed}:

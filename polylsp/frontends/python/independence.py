@@ -20,7 +20,17 @@ from polylsp.frontends.python.iteration_numbers import (
     iteration_numbers,
     path_of_name,
 )
-from polylsp.frontends.python.kinds import DEFAULTDICT, UNKNOWN, Array, Instance, Number, Other, is_whole
+from polylsp.frontends.python.kinds import (
+    ARRAY_OF_OBJECTS,
+    ARRAY_OF_STRINGS,
+    DEFAULTDICT,
+    UNKNOWN,
+    Array,
+    Instance,
+    Number,
+    Other,
+    is_whole,
+)
 from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.names import Callable, ClassOf, Value
@@ -333,7 +343,12 @@ class _Iteration:
             self.assumed[number.assumed] = None
             if number.assumed.kind == "distinct-values" and not self._holds_numbers(path, True):
                 raise _DependsError
-        if not self._holds_numbers(path, element.deep):
+        if element.deep and self._holds_objects(path):
+            if not self.sharing.has_own_rows(path):
+                raise _DependsError
+            sentence = f"each element of `{spelled(path)}` is an object of its own"
+            self.assumed[Assumption("distinct-rows", (spelled(path),), sentence)] = None
+        elif not self._holds_numbers(path, element.deep):
             kind = self.context.kinds.of_name(path)
             if kind not in (None, UNKNOWN) and not (isinstance(kind, Array) and not kind.lists):
                 raise _DependsError
@@ -363,10 +378,6 @@ class _Iteration:
     def _assume_elements(self, element: _Element) -> None:
         """Let the verdict rest on that a store to an element leaves the others as they are."""
         path = element.path
-        if element.deep and self._holds_objects(path):
-            sentence = f"each element of `{spelled(path)}` is an object of its own"
-            self.assumed[Assumption("distinct-rows", (spelled(path),), sentence)] = None
-            return
         parts = [
             n.slice for n in self.nodes if isinstance(n, ast.Subscript) and path_of_name(n.value) == path
         ]
@@ -380,7 +391,7 @@ class _Iteration:
         kind = self.context.kinds.of_name(path)
         if isinstance(kind, Array) and not kind.lists and not kind.assumed:
             return True
-        if kind == Other("a list") and not deep:
+        if kind in (ARRAY_OF_OBJECTS, ARRAY_OF_STRINGS, Other("a list")) and not deep:
             return True
         values = self._values_outside(path)
         if not values:
@@ -403,6 +414,8 @@ class _Iteration:
 
     def _holds_objects(self, path: str) -> bool:
         """True for an array whose elements are objects, by its annotation or where it is made."""
+        if self.context.kinds.of_name(path) == ARRAY_OF_OBJECTS:
+            return True
         given = self.function.parameters.get(path)
         values = (v for v in self._values_outside(path) if v is not None)
         told = (given.annotation if given is not None else None, *values)

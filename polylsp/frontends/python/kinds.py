@@ -7,6 +7,7 @@ tuples, instances of classes of the file, `None`, or another kind by its noun ph
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 from typing import Union
 
@@ -138,6 +139,20 @@ def combined(left: Kind | None, right: Kind | None) -> Kind | None:
             return Array(a if isinstance(a, Floating) and b in (INT, DOUBLE) else wider(a, b), rank)
         case _:
             return UNKNOWN
+
+
+OBJECTS = frozenset(("object", "object_", "O", "tuple", "list", "dict", "set"))
+"""Types of elements that are objects."""
+_OF_STRINGS = re.compile(r"(str|bytes|unicode|string)_?|[USaV]\d*")
+ARRAY_OF_OBJECTS, ARRAY_OF_STRINGS = Other("an array of objects"), Other("an array of strings")
+"""Arrays of NumPy that hold no numbers."""
+
+
+def array_without_numbers(name: str) -> Kind | None:
+    """Kind of an array by the name of its elements' type, if these are no numbers."""
+    if name in OBJECTS:
+        return ARRAY_OF_OBJECTS
+    return ARRAY_OF_STRINGS if _OF_STRINGS.fullmatch(name) else None
 
 
 DTYPES: dict[str, NumberType] = {

@@ -124,9 +124,11 @@ def environment(items: Outline) -> Environment:
         bases = tuple(found for one in each.bases if isinstance(found := names.get(one), ClassOf))
         names[each.name] = _sharing(class_of(each, imports, bases), groups)
     known = Known.of(names)
-    names |= _called(items, names, known)
+    called, keeping = _called(items, names, known)
+    names |= called
     inside = seen_inside(items.functions, known)
-    return Environment(with_effects_of_callees(names | with_methods(items.classes, names, known)), inside)
+    methods = with_methods(items.classes, names, known, keeping)
+    return Environment(with_effects_of_callees(names | methods), inside)
 
 
 def _sharing(found: ClassOf, groups: Sequence[frozenset[str]]) -> ClassOf:
@@ -136,8 +138,11 @@ def _sharing(found: ClassOf, groups: Sequence[frozenset[str]]) -> ClassOf:
     return replace(found, shared=shared) if shared else found
 
 
-def _called(items: Outline, names: Mapping[str, Declaration], known: Known) -> dict[str, Declaration]:
-    """The functions of the file, and the variables of which these may give the arrays other names."""
+def _called(
+    items: Outline, names: Mapping[str, Declaration], known: Known
+) -> tuple[dict[str, Declaration], dict[str, frozenset[str]]]:
+    """The functions of the file, and the variables of which these may give the arrays other names; and the
+    names whose arrays each function and method retains, elsewhere than in its own object."""
     functions: dict[str, Callable] = {}
     # Of functions of one name the last one counts, but each of them may be called before the next is there.
     kept: dict[str, Kept] = {}
@@ -157,7 +162,8 @@ def _called(items: Outline, names: Mapping[str, Declaration], known: Known) -> d
         if name in names or times[name] > 1:
             found[name] = replace(found[name], effect="unknown", outer=(), calls=())
     variables = ((name, names[name]) for name in sorted(outer & names.keys()))
-    return found | {name: replace(one, kept=True) for name, one in variables if isinstance(one, Value)}
+    found |= {name: replace(one, kept=True) for name, one in variables if isinstance(one, Value)}
+    return found, keeping_parameters(functions, kept, elsewhere=True)
 
 
 def _variable(names: Mapping[str, Declaration], items: Outline) -> dict[str, Declaration]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from polylsp.frontends.python.kinds import OBJECTS
 from polylsp.frontends.python.names import type_name
 from polylsp.frontends.python.nodes import children
 from polylsp.frontends.python.numpy_functions import VIEWS, is_pure, math_name, numpy_name, of_two_arrays
@@ -49,8 +50,6 @@ _OF_ALL = frozenset(
     ("einsum", "broadcast_arrays", "atleast_1d", "atleast_2d", "atleast_3d", "ix_", "ma.array")
 )
 """Functions whose result may share the elements of each of their arguments, not of the first alone."""
-_OBJECTS = frozenset(("object", "object_", "O", "tuple", "list", "dict", "set"))
-"""Types of elements that are objects."""
 _OVERLAPPING = frozenset(("as_strided", "sliding_window_view", "broadcast_to", "broadcast_arrays"))
 
 
@@ -130,10 +129,10 @@ def asks_for_objects(node: ast.expr) -> bool:
         case ast.Constant(value=str(text)):
             return "object" in text
         case ast.Call(args=arguments, keywords=named):
-            return any(type_name(one) in _OBJECTS for one in (*arguments, *(one.value for one in named)))
+            return any(type_name(one) in OBJECTS for one in (*arguments, *(one.value for one in named)))
         case ast.Subscript(slice=given):
             return any(
-                type_name(one) in _OBJECTS for one in (given, *children(given)) if isinstance(one, ast.expr)
+                type_name(one) in OBJECTS for one in (given, *children(given)) if isinstance(one, ast.expr)
             )
         case _:
             return False

@@ -6,12 +6,15 @@ Tabulates the functions whose results depend on their arguments alone.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Literal, Union
 
 from polylsp.frontends.python.kinds import (
+    ARRAY_OF_OBJECTS,
+    ARRAY_OF_STRINGS,
     BOOL,
     COMPLEX,
     DOUBLE,
@@ -25,9 +28,11 @@ from polylsp.frontends.python.kinds import (
     Instance,
     Items,
     Kind,
+    Nothing,
     Number,
     NumberType,
     Other,
+    array_without_numbers,
     combined,
     either,
     element_type,
@@ -100,6 +105,14 @@ CONSTANTS = {
 
 MAKERS = frozenset(("zeros", "ones", "empty", "full", "ndarray"))
 """NumPy's functions that make an array of a given shape."""
+_TYPE_POSITIONS = {
+    "zeros": 1, "ones": 1, "empty": 1, "ndarray": 1, "full": 2, "array": 1, "asarray": 1, "asanyarray": 1,
+    "zeros_like": 1, "ones_like": 1, "empty_like": 1, "full_like": 2,
+}  # fmt: skip
+"""Position of the argument that says the type of the elements."""
+_MADE_OF_TYPE = frozenset(("array", "asarray", "asanyarray", "arange", "eye", "identity", "fromiter"))
+_NO_STRINGS = re.compile(r"(is|.*(count|index|find|with|len|equal|greater|less|compare_chararrays))")
+"""Functions of `numpy.char` that give no strings."""
 LIKE_MAKERS = frozenset(("zeros_like", "ones_like", "empty_like", "full_like", "copy"))
 """NumPy's functions that make an array of the shape of another."""
 VIEWS = frozenset(_VIEWS.split())
@@ -360,6 +373,8 @@ def called(node: ast.Call, kinds: Kinds) -> Kind | None:
         return _builtin(path, arguments)
     if numpy_name(path) in DTYPES:
         return Number(DTYPES[numpy_name(path)])
+    if (others := _without_numbers(path, name, node)) is not None:
+        return others
     if name and name in MAKERS:
         return _made(node, kinds)
     if name and name in LIKE_MAKERS and arguments:
@@ -506,7 +521,9 @@ def _method(name: str, base: Array | None, node: ast.Call, kinds: Kinds) -> Kind
     if name == "copy":
         return Array(base.element, base.rank, base.assumed)
     if name == "astype" and node.args:
-        return Array(DTYPES.get(type_name(node.args[0]), DOUBLE), base.rank)
+        element = DTYPES.get(type_name(node.args[0]))
+        others = array_without_numbers(type_name(node.args[0]))
+        return others or Array(element or DOUBLE, base.rank, assumed=element is None)
     if name in REDUCTIONS or name in STATISTICS:
         return _reduced(base, node, name)
     if name == "dot" and node.args:
@@ -550,10 +567,22 @@ def _made(node: ast.Call, kinds: Kinds) -> Kind | None:
     if told is None or not isinstance(told, (Items, Number)):
         return None if told is None else UNKNOWN
     filled = kinds.of(node.args[1]) if name_of(node) == "full" and len(node.args) > 1 else KINDS_REAL
+    if isinstance(filled, Nothing):
+        return ARRAY_OF_OBJECTS
     element = filled.type if isinstance(filled, Number) else DOUBLE
     named = any(k.arg == "dtype" for k in node.keywords) or len(node.args) > 1 + (name_of(node) == "full")
     found = _dtype(node, kinds)
     return Array(found or element, rank, assumed=named and found is None)
+
+
+def _without_numbers(path: str, name: str, node: ast.Call) -> Kind | None:
+    """The array that a call of NumPy makes, if its elements are objects or strings."""
+    if path.startswith("numpy.char.") and not _NO_STRINGS.match(path.removeprefix("numpy.char.")):
+        return ARRAY_OF_STRINGS
+    if name not in MAKERS | LIKE_MAKERS | _MADE_OF_TYPE:
+        return None
+    told = _type_asked(node)
+    return array_without_numbers(type_name(told)) if told is not None else None
 
 
 def shape_of(node: ast.Call) -> ast.expr | None:
@@ -570,13 +599,17 @@ def _like(of: Kind | None, node: ast.Call, kinds: Kinds) -> Kind | None:
 
 def _dtype(node: ast.Call, kinds: Kinds) -> NumberType | None:
     """The element type that a call asks for."""
-    position = {"zeros": 1, "ones": 1, "empty": 1, "ndarray": 1, "full": 2}.get(name_of(node), 99)
-    told = next((k.value for k in node.keywords if k.arg == "dtype"), None)
-    if told is None and len(node.args) > position:
-        told = node.args[position]
+    told = _type_asked(node)
     if told is None:
         return None
     if isinstance(told, ast.Attribute) and told.attr == "dtype":
         other = kinds.of(told.value)
         return other.element if isinstance(other, Array) else None
     return DTYPES.get(type_name(told))
+
+
+def _type_asked(node: ast.Call) -> ast.expr | None:
+    """Argument of a call that says the type of the elements."""
+    position = _TYPE_POSITIONS.get(name_of(node), 99)
+    told = next((k.value for k in node.keywords if k.arg == "dtype"), None)
+    return node.args[position] if told is None and len(node.args) > position else told

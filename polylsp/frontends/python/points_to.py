@@ -28,6 +28,7 @@ from polylsp.frontends.python.value_edges import (
     Values,
     is_of_python,
     iterated,
+    registers,
 )
 
 _MOST_ROUNDS = 12
@@ -277,7 +278,8 @@ class PointsTo:
             self._hand_around([*parts, *of] if keeps else [], parts)
             self._add(HANDED, self.values.held(parts) if keeps else ())
         elif isinstance(declared, ClassOf):
-            pass
+            self._hand_around(parts if registers(declared) else [], parts)
+            self._add(HANDED, self.values.held(parts) if registers(declared) else ())
         elif path:
             is_module = "." in path and is_of_python(path)
             self._hand_around(parts if path == "setattr" or is_module else [], parts)

@@ -11,12 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from polylsp.frontends.python.kinds import ITERATOR
+from polylsp.frontends.python.iteration_numbers import path_of_name
+from polylsp.frontends.python.kinds import ITERATOR, is_whole
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.names import Value
 from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all, own_nodes
+from polylsp.frontends.python.numpy_functions import LIKE_MAKERS, MAKERS, numpy_name
 from polylsp.frontends.python.points_to import PointsTo
-from polylsp.frontends.python.purity import Scope, bound_values, freshness, reads
+from polylsp.frontends.python.purity import GROWING, Scope, bound_values, freshness, reads
 from polylsp.frontends.python.value_edges import OF_WHOLE
 
 
@@ -139,6 +141,45 @@ class Sharing:
                 if made and isinstance(before[made[-1]], ast.Assign):
                     return nodes_in_all((*before[made[-1] + 1 :], self.loop))
         return []
+
+    def has_own_rows(self, path: str) -> bool:
+        """True unless the function itself may put one object into several elements of an array."""
+        points_to, around = self.function.points_to, self.function.around
+        owners = points_to.owners(path)
+        made = (v for one in owners for v in bound_values(self.function.nodes, one))
+        if any(
+            v is not None and not isinstance(v, ast.Name | ast.Attribute) and not self._is_blank(v)
+            for v in made
+        ):
+            return False
+        outside = (n for n in self.function.nodes if not self.is_inside(n))
+        named = ((n, path_of_name(n)) for n in outside)
+        users = [n for n, name in named if name and not owners.isdisjoint(points_to.owners(name))]
+        return not any(self._puts_rows(node, around) for node in users)
+
+    def _puts_rows(self, node: ast.AST, around: dict[int, ast.AST]) -> bool:
+        """True if a use of an array of objects may put one object into several of its elements."""
+        match user := around.get(id(node)):
+            case ast.Subscript(ctx=ast.Store(), slice=at) if user.value is node:
+                statement = around.get(id(user))
+                is_new = isinstance(statement, ast.Assign) and (
+                    isinstance(statement.value, ast.Constant)
+                    or freshness(self.function.scope, statement.value) > 0
+                )
+                return not (is_new and is_whole(self.function.context.kind(at)))
+            case ast.Attribute(attr=name):
+                return name in GROWING
+            case ast.Call() | ast.keyword():
+                call = user if isinstance(user, ast.Call) else around.get(id(user))
+                return not (isinstance(call, ast.Call) and reads(self.function.scope, call))
+            case _:
+                return False
+
+    def _is_blank(self, value: ast.expr) -> bool:
+        """True for a call that makes an array which has no objects yet."""
+        path = self.function.scope.path(value.func) if isinstance(value, ast.Call) else ""
+        name = numpy_name(path)
+        return name in MAKERS | LIKE_MAKERS and not name.startswith(("full", "copy", "ndarray"))
 
 
 _COLLECTIONS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)

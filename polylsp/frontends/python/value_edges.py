@@ -158,17 +158,35 @@ class Values:
         path = dotted(node)
         if self.path(node):
             return
+        if (runs := self._run_by(node)) is not None:
+            yield from self._of_result(node.value, runs, ())
+            return
         is_field = not node.attr.startswith("__") or node.attr == "__class__"
         if path and is_field and node.attr not in numpy_functions.VIEW_ATTRIBUTES | self._methods:
             yield Edge("is", path)
         else:
             yield from (one.element() for one in self.leads(node.value))
 
+    def _run_by(self, node: ast.Attribute) -> Callable | None:
+        """The method of a class of the file that reading an attribute may run."""
+        told = self.scope.classes_of(node.value)
+        for one in told:
+            is_open = node.attr not in dict(one.fields) and one.method(node.attr) is None
+            runs = one.method("__getattribute__") or (one.method("__getattr__") if is_open else None)
+            if runs is not None:
+                return runs
+        found = (one.method(node.attr) for one in told or self._classes)
+        # A decorator may make a property, too.
+        return next((one for one in found if one is not None and (one.is_property or one.problem)), None)
+
+    @cached_property
+    def _classes(self) -> list[ClassOf]:
+        return [one for one in self.scope.declarations.values() if isinstance(one, ClassOf)]
+
     @cached_property
     def _methods(self) -> frozenset[str]:
         """Names of methods and properties of classes of the file."""
-        classes = (one for one in self.scope.declarations.values() if isinstance(one, ClassOf))
-        return frozenset(each.name.rpartition(".")[2] for one in classes for each in one.methods)
+        return frozenset(each.name.rpartition(".")[2] for one in self._classes for each in one.methods)
 
     def _of_operator(self, node: ast.UnaryOp | ast.BinOp) -> Iterator[Edge]:
         """Operators of classes of the file may return anything, those of lists new collections."""
@@ -198,9 +216,12 @@ class Values:
         every = [edge for one in given for edge in self.leads(one)]
         is_numpy = bool(numpy_functions.numpy_name(path))
         if isinstance(declared, Callable):
-            yield from self._of_result(call, declared, every)
+            of = function.value if isinstance(function, ast.Attribute) else None
+            yield from self._of_result(of, declared, every)
         elif isinstance(declared, ClassOf) or (is_numpy and asks_for_objects(call)):
             yield from (edge.held() for edge in every)
+            if isinstance(declared, ClassOf) and registers(declared):
+                yield Edge("is", FILE)
         elif is_numpy:
             arrays = (one for one in shared_arguments(path, call) if not isinstance(one, _DISPLAYS))
             yield from (edge.element() for one in arrays for edge in self.leads(one))
@@ -209,8 +230,8 @@ class Values:
         elif isinstance(function, ast.Attribute):
             yield from self._of_method(call, function, every)
         elif not isinstance(function, ast.Name) or function.id not in self.scope.parameters:
-            yield from (edge.element() for edge in self.leads(function))
-            yield from (edge.held() for edge in every)
+            # `operator.itemgetter(0)(…)` gives an element of its argument.
+            yield from (edge.element() for edge in (*self.leads(function), *every))
             if isinstance(function, ast.Name) and function.id not in self.local:
                 yield Edge("is", FILE)
 
@@ -250,11 +271,11 @@ class Values:
             yield from (edge.copied() for edge in of)
             yield from (Edge("copies", one) for one in [dotted(function)] if one)
 
-    def _of_result(self, call: ast.Call, declared: Callable, every: Sequence[Edge]) -> Iterator[Edge]:
-        """Results of a function of the file: arguments that it keeps or returns, and what it reads."""
+    def _of_result(self, of: ast.expr | None, declared: Callable, every: Sequence[Edge]) -> Iterator[Edge]:
+        """Results of a function of the file, or of a method of an object: arguments that it keeps or returns,
+        and what it reads."""
         if declared.keeps or declared.problem:
             yield from (edge.element() for edge in every)
-        of = call.func.value if isinstance(call.func, ast.Attribute) else None
         if declared.effect != "reads":
             yield from (edge.element() for edge in (self.leads(of) if of is not None else ()))
             yield Edge("is", FILE)
@@ -278,6 +299,12 @@ class Values:
             if isinstance(n, ast.Name)
         )
         return sorted({one for one in (*names, *defaults) if one in self.local or self.is_of_file(one)})
+
+
+def registers(made: ClassOf) -> bool:
+    """True for a class of the file whose new objects, or what these are made of, its other code may find."""
+    makers = (made.method(name) for name in ("__init__", "__new__", "__post_init__"))
+    return any(one is not None and one.keeps for one in makers)
 
 
 def is_of_python(path: str) -> bool:
