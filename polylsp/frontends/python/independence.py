@@ -15,7 +15,10 @@ from functools import cached_property
 
 from polylsp.frontends.python.bindings import dimensions
 from polylsp.frontends.python.iteration_numbers import (
+    Axis,
     IterationNumber,
+    axes,
+    is_counted,
     is_natural,
     iteration_numbers,
     path_of_name,
@@ -49,7 +52,6 @@ from polylsp.frontends.python.purity import (
 )
 from polylsp.frontends.python.reading_loops import is_assertion, is_simple, own_reads, scope_of
 from polylsp.frontends.python.sharing_by_names import FunctionNames, Sharing, parents
-from polylsp.frontends.python.usage import RANGES
 from polylsp.frontends.python.value_edges import OF_WHOLE
 from polylsp.ir.program import Floating
 from polylsp.ir.verdict import Assumption, Parallel, Reduction
@@ -66,13 +68,16 @@ def independent_loops(context: Context, body: Sequence[ast.stmt]) -> tuple[tuple
     """The loops (ordinals) of a function's body that are independent by their names, each with its verdict;
     it rests on assumptions of the kind `pure-call` where functions of unknown effect are called."""
     nodes = own_nodes(body)
-    loops = [one for one in nodes if isinstance(one, ast.For) and dimensions(one) == 1]
+    loops = [one for one in nodes if isinstance(one, ast.For)]
     if len(nodes) * len(loops) > _MOST_WORK:
         return ()
     function = FunctionNames(context, body, scope_of(context))
-    found = ((one, _Iteration.of(context, function, one)) for one in loops)
-    verdicts = ((one, iteration.verdict()) for one, iteration in found if iteration is not None)
-    return tuple((context.ordinals[id(one)], verdict) for one, verdict in verdicts if verdict is not None)
+    found_axes = [(one, *axis) for one in loops for axis in enumerate(axes(context, one))]
+    found = ((one, k, _Iteration.of(context, function, one, axis)) for one, k, axis in found_axes)
+    verdicts = ((one, k, iteration.verdict()) for one, k, iteration in found if iteration is not None)
+    return tuple(
+        (context.ordinals[id(one)] + k, verdict) for one, k, verdict in verdicts if verdict is not None
+    )
 
 
 class _DependsError(Exception):
@@ -115,15 +120,15 @@ class _Iteration:
     followed: list[tuple[ast.Call, Callable]] = field(default_factory=list[tuple[ast.Call, Callable]])
 
     @classmethod
-    def of(cls, context: Context, function: FunctionNames, loop: ast.For) -> _Iteration | None:
-        """The iteration of a loop, if all of its statements are of known effect."""
+    def of(cls, context: Context, function: FunctionNames, loop: ast.For, axis: Axis) -> _Iteration | None:
+        """The iteration of an axis of a loop, if all of its statements are of known effect."""
         if (
             loop.orelse
             or id(loop) in context.caught
             or not all(is_simple(context, one, loop) for one in own_nodes(loop.body))
         ):
             return None
-        numbers = dict(iteration_numbers(context, loop.target, loop.iter))
+        numbers = dict(iteration_numbers(context, *axis))
         nodes = nodes_in_all(loop.body)
         bound = [n.id for n in bindings_in(loop.body)]
         shadowed = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
@@ -207,6 +212,9 @@ class _Iteration:
                 raise _DependsError
             private.append(name)
         counted = {name for name, number in self.numbers.items() if number.start is not None}
+        counted |= {
+            n.id for n in nodes_in(self.loop.target) if isinstance(n, ast.Name) and dimensions(self.loop) > 1
+        }
         return [one for one in private if one not in counted], last
 
     def _values_outside(self, name: str) -> list[ast.expr | None]:
@@ -348,7 +356,7 @@ class _Iteration:
                 raise _DependsError
             sentence = f"each element of `{spelled(path)}` is an object of its own"
             self.assumed[Assumption("distinct-rows", (spelled(path),), sentence)] = None
-        elif not self._holds_numbers(path, element.deep):
+        elif not self._holds_numbers(path, element.deep) and not self.sharing.makes_rows(path):
             kind = self.context.kinds.of_name(path)
             if kind not in (None, UNKNOWN) and not (isinstance(kind, Array) and not kind.lists):
                 raise _DependsError
@@ -368,7 +376,7 @@ class _Iteration:
                     pass
                 case _:
                     raise _DependsError
-        if not _is_counted(self.scope, self.loop.iter) and any(
+        if not is_counted(self.scope.path, self.loop.iter) and any(
             path_of_name(n) == path
             for n in nodes_in(self.loop.iter)
             if isinstance(n, ast.Name | ast.Attribute)
@@ -438,7 +446,10 @@ class _Iteration:
 
     def _iterated(self) -> list[ast.AST]:
         """The nodes that each iteration evaluates: those of the body, and of what the loop runs over."""
-        return [*self.nodes, *([] if _is_counted(self.scope, self.loop.iter) else nodes_in(self.loop.iter))]
+        return [
+            *self.nodes,
+            *([] if is_counted(self.scope.path, self.loop.iter) else nodes_in(self.loop.iter)),
+        ]
 
     def _check_operations(self, stored: AbstractSet[str]) -> None:
         """Raise an error where operators on objects of the file may change something, where elements of a
@@ -634,11 +645,6 @@ def _chain(node: ast.AST, around: dict[int, ast.AST]) -> Iterator[ast.expr]:
     while isinstance(parent := around.get(id(node)), ast.Subscript) and parent.value is node:
         yield parent.slice
         node = parent
-
-
-def _is_counted(scope: Scope, iterable: ast.expr) -> bool:
-    """True for a range, whose bounds are evaluated before the loop."""
-    return isinstance(iterable, ast.Call) and scope.path(iterable.func) in RANGES
 
 
 def _updates(node: ast.AST, name: str) -> bool:

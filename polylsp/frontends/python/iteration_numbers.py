@@ -5,16 +5,44 @@ that an assumption says to be distinct.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from polylsp.frontends.python.attributes import dotted
+from polylsp.frontends.python.bindings import dimensions, ranges_of
 from polylsp.frontends.python.kinds import MIXED, UNKNOWN, Kind, is_whole
 from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.nodes import nodes_in
 from polylsp.frontends.python.usage import RANGES
 from polylsp.ir.verdict import Assumption
+
+Axis = tuple[ast.expr, ast.expr]
+"""A target, and what it runs over."""
+
+
+def axes(context: Context, loop: ast.For) -> list[Axis]:
+    """The axes of a loop, each a loop of its own; none where they are not told."""
+    if dimensions(loop) == 1:
+        return [(loop.target, loop.iter)]
+    is_product = isinstance(loop.iter, ast.Call) and context.path(loop.iter.func) == "itertools.product"
+    names = [n.id for n in nodes_in(loop.target) if isinstance(n, ast.Name)]
+    ranges = ranges_of(loop.iter) if isinstance(loop.iter, ast.Call) and is_product else []
+    if (
+        not isinstance(loop.target, ast.Tuple)
+        or len({*names}) != len(loop.target.elts)
+        or len(names) != len(ranges)
+    ):
+        return []
+    return list(zip(loop.target.elts, ranges, strict=True))
+
+
+def is_counted(path: Callable[[ast.expr], str], iterable: ast.expr) -> bool:
+    """True for ranges, whose bounds are evaluated before the loop."""
+    if not isinstance(iterable, ast.Call):
+        return False
+    is_product = path(iterable.func) == "itertools.product" and bool(ranges_of(iterable))
+    return path(iterable.func) in RANGES or is_product
 
 
 @dataclass(frozen=True, slots=True)

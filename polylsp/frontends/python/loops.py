@@ -35,7 +35,7 @@ from polylsp.frontends.python.reported_loops import (
     unreported,
 )
 from polylsp.frontends.python.scalar_expressions import condition, value
-from polylsp.frontends.python.statement_orders import order_of, order_of_choice, order_of_test
+from polylsp.frontends.python.statement_orders import order_of, order_of_choice, order_of_exit, order_of_test
 from polylsp.frontends.python.variables import assign, assign_in_place, bound_names, evaluate
 from polylsp.ir.program import (
     AddressOf,
@@ -205,7 +205,7 @@ def _if(context: Context, node: ast.If) -> list[Statement]:
     if fx.rejections:
         loops = tuple(loops_in((then, otherwise)))
         reads = named_in(context, node)
-        order = order_of_choice(context, node)
+        order = order_of_choice(context, node) or order_of_exit(context, node)
         blocked = Unsupported(fx.rejections[0], site, loops, reads, completes=_goes_on(node), order=order)
         return [blocked, *renewed(context, node)]
     if isinstance(test, Constant) and not any(loops_in((otherwise if test.value else then,))):

@@ -16,6 +16,7 @@ from polylsp.frontends.python.kinds import ITERATOR, is_whole
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.names import Value
 from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all, own_nodes
+from polylsp.frontends.python.numpy_arguments import asks_for_objects
 from polylsp.frontends.python.numpy_functions import LIKE_MAKERS, MAKERS, numpy_name
 from polylsp.frontends.python.points_to import PointsTo
 from polylsp.frontends.python.purity import GROWING, Scope, bound_values, freshness, reads
@@ -152,8 +153,7 @@ class Sharing:
             for v in made
         ):
             return False
-        outside = (n for n in self.function.nodes if not self.is_inside(n))
-        named = ((n, path_of_name(n)) for n in outside)
+        named = ((n, path_of_name(n)) for n in self.function.nodes)
         users = [n for n, name in named if name and not owners.isdisjoint(points_to.owners(name))]
         return not any(self._puts_rows(node, around) for node in users)
 
@@ -162,11 +162,12 @@ class Sharing:
         match user := around.get(id(node)):
             case ast.Subscript(ctx=ast.Store(), slice=at) if user.value is node:
                 statement = around.get(id(user))
-                is_new = isinstance(statement, ast.Assign) and (
-                    isinstance(statement.value, ast.Constant)
-                    or freshness(self.function.scope, statement.value) > 0
+                value = statement.value if isinstance(statement, ast.Assign) else None
+                is_new = isinstance(value, ast.Constant) or (
+                    value is not None and freshness(self.function.scope, value) > 0
                 )
-                return not (is_new and is_whole(self.function.context.kind(at)))
+                is_one = is_whole(self.function.context.kind(at))
+                return not (isinstance(statement, ast.AugAssign) or (is_new and is_one))
             case ast.Attribute(attr=name):
                 return name in GROWING
             case ast.Call() | ast.keyword():
@@ -174,6 +175,31 @@ class Sharing:
                 return not (isinstance(call, ast.Call) and reads(self.function.scope, call))
             case _:
                 return False
+
+    def makes_rows(self, path: str) -> bool:
+        """True for a list of arrays of numbers that the function makes, each anew, and leaves in their
+        places."""
+        values = list(bound_values(self.function.nodes, path))
+        if not self.is_unshared(path) or not all(v is not None and self._is_list_of_rows(v) for v in values):
+            return False
+        stored = (
+            n for n in self.function.nodes if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store)
+        )
+        return not any(path_of_name(one.value) == path for one in stored)
+
+    def _is_list_of_rows(self, value: ast.expr) -> bool:
+        match value:
+            case ast.ListComp(elt=row):
+                rows = [row]
+            case ast.List(elts=rows):
+                pass
+            case _:
+                return False
+        calls = [one for one in rows if isinstance(one, ast.Call) and not asks_for_objects(one)]
+        numpy = [
+            one for one in calls if numpy_name(self.function.scope.path(one.func)) in MAKERS | LIKE_MAKERS
+        ]
+        return len(numpy) == len(rows) and all(freshness(self.function.scope, one) == 2 for one in numpy)
 
     def _is_blank(self, value: ast.expr) -> bool:
         """True for a call that makes an array which has no objects yet."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeGuard
 
-from polylsp.frontends.python.kinds import Instance
+from polylsp.frontends.python.kinds import Instance, Number
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.names import ClassOf, is_stored
 from polylsp.frontends.python.nodes import nodes_in, nodes_in_all, own_nodes
@@ -23,6 +23,7 @@ from polylsp.ir.program import Order, Site
 _CHOOSING = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.comprehension, ast.NamedExpr)
 _GROWING = frozenset(("append", "extend", "appendleft"))
 _TAKING = frozenset(("pop", "popleft"))
+_LEAVING = (ast.Raise, ast.Break, ast.Return)
 _CLEARING = frozenset(("clear",))
 _SHORTENING = _TAKING | _CLEARING | {"remove"}
 
@@ -259,6 +260,51 @@ def order_of_choice(context: Context, node: ast.If) -> Order | None:
     tests = [one.test for one in nodes_in(node) if isinstance(one, ast.If)]
     by_tests = _of_values(context, tests, "", ())
     return next((_by_either(one, by_tests) for one in orders), None)
+
+
+def order_of_exit(context: Context, node: ast.If) -> Order | None:
+    """Order of the iterations of a loop that an `if` of its body leaves, where its test is not modelled and
+    is about data that differ from one iteration to the next. A test of a counter alone decides nothing."""
+    loop = _loop_around(context, node)
+    if loop is None or all(one is not node for one in loop.body):
+        return None
+    if not any(branch and isinstance(branch[-1], _LEAVING) for branch in (node.body, node.orelse)):
+        return None
+    varying = _varied_by(loop)
+    if not any(_is_of_data(context, one, varying) for one in nodes_in(node.test)):
+        return None
+    return Order(
+        f"each iteration decides by `{context.text(node.test)}` whether the loop goes on", kind="flow"
+    )
+
+
+def _varied_by(loop: ast.For | ast.While) -> set[str]:
+    """Names that a loop counts or updates, or computes from such ones."""
+    found = {n.id for n in nodes_in(loop.target) if is_stored(n)} if isinstance(loop, ast.For) else set[str]()
+    inside = own_nodes(loop.body)
+    found |= {n.target.id for n in inside if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
+    pairs = [pair for node in inside for pair in _assigned(node)]
+    for _ in pairs:
+        before = len(found)
+        for target, value in pairs:
+            names = (n.id for n in nodes_in(value) if isinstance(n, ast.Name)) if value is not None else ()
+            found |= (
+                {n.id for n in nodes_in(target) if is_stored(n)} if not found.isdisjoint(names) else set()
+            )
+        if len(found) == before:
+            break
+    return found
+
+
+def _is_of_data(context: Context, node: ast.AST, varying: Collection[str]) -> bool:
+    """True for an element, a result or a value other than a counter, that is of `varying` names."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Load()):
+            return name in varying and not isinstance(context.kind(node), Number)
+        case ast.Subscript() | ast.Call() | ast.Attribute():
+            return any(isinstance(n, ast.Name) and n.id in varying for n in nodes_in(node))
+        case _:
+            return False
 
 
 def _by_either(one: Order, other: Order) -> Order:
