@@ -410,7 +410,8 @@ def iterated(node: ast.expr, kinds: Kinds) -> Kind | None:
             return iterated(node.args[0], kinds)
     if isinstance(node, (ast.List, ast.Tuple)) and node.elts:
         found = either([kinds.of(one) for one in node.elts])
-        return found if found is None or isinstance(found, Number) else UNKNOWN
+        is_told = found is None or isinstance(found, Number) or found == Other("a string")
+        return found if is_told else UNKNOWN
     return _taken(kinds.of(node))
 
 

@@ -46,9 +46,14 @@ def order_of(context: Context, node: ast.stmt) -> Order | None:
 
 def _loop_around(context: Context, statement: ast.stmt) -> ast.For | ast.While | None:
     """The innermost loop around a statement."""
-    loops = (n for n in nodes_in(context.parsed.tree) if isinstance(n, (ast.For, ast.While)))
-    around = [each for each in loops if any(one is statement for one in nodes_in(each))]
+    around = _loops_around(context, statement)
     return around[-1] if around else None
+
+
+def _loops_around(context: Context, statement: ast.stmt) -> list[ast.For | ast.While]:
+    """The loops around a statement, the innermost last."""
+    loops = (n for n in nodes_in(context.parsed.tree) if isinstance(n, (ast.For, ast.While)))
+    return [each for each in loops if any(one is statement for one in nodes_in(each))]
 
 
 def _names_in(target: ast.expr) -> list[ast.Name]:
@@ -265,17 +270,24 @@ def order_of_choice(context: Context, node: ast.If) -> Order | None:
 def order_of_exit(context: Context, node: ast.If) -> Order | None:
     """Order of the iterations of a loop that an `if` of its body leaves, where its test is not modelled and
     is about data that differ from one iteration to the next. A test of a counter alone decides nothing."""
-    loop = _loop_around(context, node)
+    around = _loops_around(context, node)
+    loop = around[-1] if around else None
     if loop is None or all(one is not node for one in loop.body):
         return None
-    if not any(branch and isinstance(branch[-1], _LEAVING) for branch in (node.body, node.orelse)):
+    leaving = [b[-1] for b in (node.body, node.orelse) if b and isinstance(b[-1], _LEAVING)]
+    if not leaving:
         return None
+    # The loops further out go on behind a `break`, and behind an error that they may catch.
+    is_caught = any(isinstance(n, ast.Try | ast.With) for one in around[:-1] for n in own_nodes(one.body))
+    is_inner = any(
+        isinstance(one, ast.Break) or (is_caught and isinstance(one, ast.Raise)) for one in leaving
+    )
+    others = tuple(context.site(one) for one in around[:-1]) if is_inner else ()
     varying = _varied_by(loop)
     if not any(_is_of_data(context, one, varying) for one in nodes_in(node.test)):
         return None
-    return Order(
-        f"each iteration decides by `{context.text(node.test)}` whether the loop goes on", kind="flow"
-    )
+    reason = f"each iteration decides by `{context.text(node.test)}` whether the loop goes on"
+    return Order(reason, others, kind="flow")
 
 
 def _varied_by(loop: ast.For | ast.While) -> set[str]:
@@ -403,9 +415,26 @@ def _order_of_name(
         order = order_of_test(context, loop)
         return replace(order, renewed=others) if order is not None else None
     targets = [loop.target] if isinstance(loop, ast.For) else []
-    if name not in Iteration(is_own, changes).carries(loop.body, *targets):
+    is_carried = name in Iteration(is_own, changes).carries(loop.body, *targets)
+    if not is_carried and not _is_running(loop, name, statement):
         return None
     return Order(f"`{name}` is computed from its value of the iteration before", others, kind="flow")
+
+
+def _is_running(loop: ast.For | ast.While, name: str, update: ast.stmt) -> bool:
+    """True for a sum or product of values of the iterations that each iteration surely uses as it is by then:
+    an offset that grows by another length each time, not a counter."""
+    inside = own_nodes(loop.body)
+    stores = [n for n in inside if is_stored(n) and n.id == name]
+    if not isinstance(update, ast.AugAssign) or update not in loop.body or len(stores) != 1:
+        return False
+    if any(isinstance(n, ast.Continue) for n in inside):
+        return False
+    if _varied_by(loop).isdisjoint(n.id for n in nodes_in(update.value) if isinstance(n, ast.Name)):
+        return False
+    simple = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)
+    others = (s for s in loop.body if isinstance(s, simple) and s is not update and not _chooses(s))
+    return any(isinstance(n, ast.Name) and n.id == name for s in others for n in nodes_in(s))
 
 
 def _gives(node: ast.AST, name: str, changes: Callable[[ast.expr], bool]) -> TypeGuard[ast.expr | ast.stmt]:
