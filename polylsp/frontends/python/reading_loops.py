@@ -252,6 +252,9 @@ def is_simple(context: Context, node: ast.AST, loop: ast.For) -> bool:
         case ast.With(items=items):
             calls = (one.context_expr for one in items)
             return all(isinstance(c, ast.Call) and context.path(c.func) == "numpy.errstate" for c in calls)
+        case ast.Try(handlers=handlers, finalbody=last):
+            # An iteration that catches its own exceptions hands on no more than another one.
+            return all(one.name is None for one in handlers) and not last
         case ast.Break():
             inner = [n for n in own_nodes(loop.body) if isinstance(n, ast.For | ast.While)]
             return any(node is n for one in inner for n in own_nodes(one.body))
@@ -341,6 +344,12 @@ def _seen(body: Sequence[ast.stmt], name: str, bound: bool) -> Iterator[ast.Name
             yield from _seen(statement.body, name, bound or is_target)
             yield from _seen(statement.orelse, name, bound)
             bound = bound or (isinstance(statement, ast.If) and _is_bound_in(statement, name))
+            continue
+        if isinstance(statement, ast.Try):
+            # An exception may come before any of the bindings.
+            for block in (statement.body, *(one.body for one in statement.handlers)):
+                yield from _seen(block, name, bound)
+            yield from _seen(statement.orelse, name, bound)
             continue
         yield from _loads(statement, name) if bound else ()
         if isinstance(statement, ast.Assign):
