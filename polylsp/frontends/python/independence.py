@@ -422,7 +422,9 @@ class _Iteration:
 
     def _holds_objects(self, path: str) -> bool:
         """True for an array whose elements are objects, by its annotation or where it is made."""
-        if self.context.kinds.of_name(path) == ARRAY_OF_OBJECTS:
+        named = (n for n in self.nodes if isinstance(n, ast.Attribute) and path_of_name(n) == path)
+        kinds = (self.context.kinds.of_name(path), *map(self.context.kind, named))
+        if ARRAY_OF_OBJECTS in kinds:
             return True
         given = self.function.parameters.get(path)
         values = (v for v in self._values_outside(path) if v is not None)
