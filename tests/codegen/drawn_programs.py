@@ -52,7 +52,7 @@ def drawn() -> st.SearchStrategy[Drawn]:
 _SAME = ("@ % 512", "@ / 2 * 2 + @ % 2", "@ < 500 ? @ : 500")
 """Values in several steps that are those of a size `@` below 500."""
 _IN_TURNS = ("{0} + turn / 2 * 5", "{0} - turn / 2", "{0} < 500 ? {0} + turn / 2 : 7")
-"""Those that are a size below 500 in turns 0 and 1."""
+"""Values that are those of a size below 500 in turns 0 and 1."""
 _HEAD = re.compile(r"\bkernel\([^()]*\)\s*\{")
 
 

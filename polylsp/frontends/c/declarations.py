@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, Literal
 
 from pycparser import c_ast
@@ -238,7 +239,7 @@ def _enter(
 
 def _parameter(context: Context, decl: Any, fx: Effects, is_promoted: bool, body: Any) -> Variable:
     type = resolve(context, decl.type, fx)
-    if type == FUNCTION or (isinstance(type, Array) and _is_assigned(decl.name, body)):
+    if type == FUNCTION or (isinstance(type, Array) and _is_assigned(context, decl.name, body)):
         type = adjusted(type)
     passed = DOUBLE if type == Floating(32) else promote(type)
     if is_promoted and passed != type:
@@ -248,8 +249,11 @@ def _parameter(context: Context, decl: Any, fx: Effects, is_promoted: bool, body
     return variable
 
 
-def _is_assigned(name: str, body: Any) -> bool:
+def _is_assigned(context: Context, name: str, body: Any) -> bool:
     """True if code changes a name itself, or takes its address: as a parameter it is no array then."""
+    # Of most parameters elements alone are named.
+    if all(after == "[" for own, after in pairwise(context.sites.tokens) if own == name):
+        return False
     pending: list[Any] = [body]
     while pending:
         node = pending.pop()
