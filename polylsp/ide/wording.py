@@ -168,7 +168,7 @@ def dependence_clause(source: Source, placed: PlacedFunction, dependence: Depend
 def place(source: Source, placed: PlacedFunction, access: AccessPoint) -> str:
     """An access and its line: "`a[i - 1]` on line 12", "`total` in `add(x)` on line 12"."""
     text = access_excerpt(source, placed, access)
-    in_call = text.endswith(")") and access.variable not in text
+    in_call = text.endswith(")") and not re.search(rf"\b{re.escape(access.variable)}\b", text)
     called = f"`{access.variable}` in " if in_call else ""
     return f"{called}`{text}` on line {site_line(source, placed, access.site)}"
 

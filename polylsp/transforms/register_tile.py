@@ -338,7 +338,8 @@ def _vector_length(jam: Jam) -> Clause | None:
     """Clause that asks for vectors of 512 bits: on processors that have them, gcc uses half of their length
     by default, and ignores the clause elsewhere."""
     bits = {m.place.type.bits for m in jam.body.mentions if isinstance(m.place.type, Floating)}
-    return Clause("simdlen", (f"{512 // bits.pop()}",)) if len(bits) == 1 else None
+    known = len(bits) == 1 and bits <= _TYPES.keys()
+    return Clause("simdlen", (f"{512 // bits.pop()}",)) if known else None
 
 
 # --- Text --------------------------------------------------------------------------------

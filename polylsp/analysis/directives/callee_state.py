@@ -3,7 +3,8 @@ threads that run such calls at once share the variable."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
@@ -15,24 +16,32 @@ from polylsp.ir.library import LOCK_CALLS
 from polylsp.ir.must_execute import always_run, evaluated_calls, reads_of
 from polylsp.ir.program import (
     AddressOf,
+    Array,
     Assign,
+    Binary,
     Block,
     Call,
+    Constant,
     Evaluate,
     Expr,
     Floating,
     Function,
     If,
+    Index,
     Integer,
+    Loop,
     Place,
     Read,
     Simple,
+    Site,
     Statement,
     Unsupported,
     Variable,
+    stripped,
     subexpressions,
     within,
 )
+from polylsp.ir.spelling import spell_place
 from polylsp.ir.verdict import AccessPoint
 
 if TYPE_CHECKING:
@@ -66,6 +75,7 @@ def state_of(function: Function, calls: Calls) -> tuple[StateAccess, ...] | None
             found |= _shared(function, read.place, "read")
         if isinstance(statement, Assign):
             found |= _shared(function, statement.target, "write")
+    found |= dict.fromkeys(_elements(function, always, guarded, {}))
     for choice in (
         s for s in _reached(function.body) if isinstance(s, If) and _is_about(s.condition, function)
     ):
@@ -73,6 +83,72 @@ def state_of(function: Function, calls: Calls) -> tuple[StateAccess, ...] | None
             if each.operator is not None and not any(within(each.site, g) for g in guarded):
                 found |= {replace(one, by_data=True): None for one in _shared(function, each.target, "write")}
     return tuple(found)
+
+
+def _elements(
+    function: Function, statements: Iterable[Simple], guarded: Sequence[Site], known: dict[Variable, int]
+) -> Iterator[StateAccess]:
+    """Elements of arrays with static storage that some statements surely use, those in first iterations of
+    loops among them, but not those that are `guarded`. `known` are the variables with constant values, and
+    is brought up to date."""
+    for statement in statements:
+        used: list[tuple[Place, AccessKind]] = [(read.place, "read") for read in reads_of(statement)]
+        if isinstance(statement, Assign):
+            used.append((statement.target, "write"))
+        if not any(within(statement.site, each) for each in guarded):
+            for place, kind in used:
+                yield from _element(function, place, kind, known)
+        if isinstance(statement, Loop):
+            is_plain = not statement.post_test and not statement.prologue.statements
+            if is_plain and statement.condition is not None and _number(statement.condition, known) == 1:
+                yield from _elements(function, always_run(statement.body), guarded, dict(known))
+        value = _number(statement.value, known) if isinstance(statement, Assign) else None
+        changed = effects(statement).scalars
+        for variable in [each for each in known if each.name in changed]:
+            del known[variable]
+        if isinstance(statement, Assign) and statement.operator is None and not statement.target.steps:
+            variable = statement.target.variable
+            if value is not None and variable.storage == "local" and not variable.escapes:
+                known[variable] = value
+
+
+def _element(
+    function: Function, place: Place, kind: AccessKind, known: Mapping[Variable, int]
+) -> Iterator[StateAccess]:
+    variable, steps = place.variable, list[Index]()
+    for step in place.steps:
+        at = _number(step.subscript, known) if isinstance(step, Index) and step.wraps is None else None
+        if at is None or not isinstance(step, Index):
+            return
+        steps.append(replace(step, subscript=Constant(at, step.subscript.type, step.subscript.site)))
+    stays = variable.storage in ("global", "static") and isinstance(variable.type, Array)
+    if not steps or not stays or variable.source_name in function.per_thread:
+        return
+    if isinstance(place.type, (Integer, Floating)):
+        owner = function.name if variable.storage == "static" else ""
+        yield StateAccess(variable, kind, owner, element=spell_place(replace(place, steps=tuple(steps))))
+
+
+def _number(value: Expr, known: Mapping[Variable, int]) -> int | None:
+    """Value of an expression, in which variables have constant values; comparisons are 0 or 1. None is
+    negative: a conversion could make it large."""
+    match stripped(value):
+        case Constant(value=int() as number) if number >= 0:
+            return number
+        case Read(place=Place(variable=variable, steps=())):
+            return known.get(variable)
+        case Binary(operator=symbol, left=left, right=right) if symbol in _OPERATORS:
+            one, other = _number(left, known), _number(right, known)
+            found = -1 if one is None or other is None else int(_OPERATORS[symbol](one, other))
+            return found if found >= 0 else None
+        case _:
+            return None
+
+
+_OPERATORS: dict[str, Callable[[int, int], int]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul,
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "!=": operator.ne,
+}  # fmt: skip
 
 
 def _reached(block: Block) -> Iterator[Simple]:
@@ -122,7 +198,9 @@ def called_accesses(
             if access.by_data != by_data:
                 continue
             name = access.variable.source_name
-            text = f"{access.owner}()" if access.owner else name
+            told = access.element or name
+            text = f"{told} of {access.owner}()" if access.owner and access.element else told
+            text = f"{access.owner}()" if access.owner and not access.element else text
             if access.owner or name not in own:
                 yield access.variable, AccessPoint(name, text, access.kind, call.site)
         for variable, kind in () if by_data else _given(call, calls):

@@ -400,7 +400,7 @@ def every_thread_findings(region: ParallelRegion) -> Iterator[tuple[str, Finding
         accesses = list(called_accesses(statement, region.directed))
         for variable, point in (each for each in accesses if region.is_plain(each[1].site)):
             place = Place(variable, (), variable.type, point.site)
-            updated = any(v == variable and p.kind == "read" for v, p in accesses)
+            updated = any((v, p.text) == (variable, point.text) and p.kind == "read" for v, p in accesses)
             if point.kind == "write" and updated and uniformity.is_one_place(place):
                 yield variable.name, EveryThread(point, False)
 

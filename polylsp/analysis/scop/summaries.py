@@ -66,14 +66,15 @@ class SummaryAccess:
 
 @dataclass(frozen=True, slots=True)
 class StateAccess:
-    """A variable with static storage that every call of a function surely reads or writes; `owner` is the
-    function that it is a local variable of, if it is one. `by_data`: only calls for which a condition on
-    their arguments holds update it."""
+    """A variable with static storage that every call of a function surely reads or writes, or an `element`
+    of it (`a[0]`); `owner` is the function that it is a local variable of, if it is one. `by_data`: only
+    calls for which a condition on their arguments holds update it."""
 
     variable: Variable
     kind: Literal["read", "write"]
     owner: str = ""
     by_data: bool = False
+    element: str = ""
 
 
 @dataclass(frozen=True, slots=True)
