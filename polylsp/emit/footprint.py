@@ -47,7 +47,7 @@ from polylsp.ir.program import (
     Type,
     is_wide,
 )
-from polylsp.poly.scop import AROUND, Access, Memory, Scop
+from polylsp.poly.scop import AROUND, Access, Memory, Scop, with_parameters, without_name
 
 # --------------------------------------------------------------------------------------------------
 # Declared number of elements of an array.
@@ -426,12 +426,9 @@ def entered(subject: Subject, scop: Scop, region: Stretch) -> isl.Set:
 def iterations(scop: Scop, ordinal: int, region: Stretch) -> isl.Set:
     """The iterations of a loop in one run of `region`, or around it: the iterators of the loops around the
     region are parameters."""
-    domain = scop.loops[ordinal].domain
-    for outer in region.around[len(region.around) - region.depth(scop) :]:
-        at = domain.dim(_PARAM)
-        domain = domain.move_dims(_PARAM, at, isl.dim_type.set, 0, 1)
-        domain = domain.set_dim_name(_PARAM, at, _around(scop, outer))
-    return domain.reset_tuple_id() if domain.has_tuple_id() else domain
+    around = region.around[len(region.around) - region.depth(scop) :]
+    names = (scop.loops[outer].dimension for outer in around)
+    return without_name(with_parameters(scop.loops[ordinal].domain, names))
 
 
 def _around(scop: Scop, ordinal: int) -> str:

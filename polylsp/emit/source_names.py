@@ -169,12 +169,9 @@ def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
     valued = {} if begun is None else scop.valued[begun.ordinal]
     if subject.language == PYTHON.name:
         held, valued = {}, {}
-
-    def set_before(loop: LoopFacts | None, names: Iterable[str]) -> set[str]:
-        kept = (v for v in named if v.source_name in names and sources.count(v.source_name) == 1)
-        return {v.source_name for v in kept if loop and _is_set(subject, v, site, loop.site)}
-
-    visible = set_before(root, set(held.values()))
+    kept = [v for v in named if v.source_name in valued or v.source_name in held.values()]
+    single = [v for v in kept if sources.count(v.source_name) == 1]
+    visible = {v.source_name for v in single if root and _is_set(subject, v, site, root.site)}
     held = {symbol: name for symbol, name in held.items() if name in visible}
     for name, text in scop.parameters.items():
         if text in members:
@@ -198,7 +195,8 @@ def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
             found[name] = " * ".join(found[factor] for factor in factors)
     if subject.language == PYTHON.name:
         return Names(found, choice=PYTHON_CHOICE)
-    values = {name: valued[name] for name in set_before(begun, valued)}
+    known = (v for v in single if begun and _is_set(subject, v, site, begun.site))
+    values = {v.source_name: valued[v.source_name] for v in known if v.source_name in valued}
     return Names(found, named_constants(subject), literals(subject), values=values)
 
 

@@ -478,9 +478,6 @@ def _agree(own: object, other: object, read: frozenset[int]) -> bool:
             if len(left) != len(right):
                 return False
             pending += zip(left, right, strict=True)
-        elif kind is Site:
-            if left.first != right.first or left.last != right.last:
-                return False
         elif (parts := _FIELDS.get(kind)) is not None:
             pending += zip(parts(left), parts(right), strict=True)
         elif left is not right and left != right:

@@ -536,6 +536,15 @@ def _in_order(groups: list[list[int]], edges: set[tuple[int, int]]) -> list[list
     return ordered
 
 
+def with_parameters(domain: isl.Set, iterators: Iterable[str]) -> isl.Set:
+    """The domain with its outermost dimensions as parameters, which stand for `iterators` (`AROUND`)."""
+    for name in iterators:
+        at = domain.dim(isl.dim_type.param)
+        domain = domain.move_dims(isl.dim_type.param, at, isl.dim_type.set, 0, 1)
+        domain = domain.set_dim_name(isl.dim_type.param, at, f"{AROUND}{name}")
+    return domain
+
+
 def without_name(values: isl.Set) -> isl.Set:
     """The set as one of plain tuples."""
     return values.reset_tuple_id() if values.has_tuple_id() else values

@@ -3,9 +3,9 @@ threads that run such calls at once share the variable."""
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import add, mul, sub
 from typing import TYPE_CHECKING, Literal
 
 from polylsp.analysis.directives.thread_order import keeps_no_order, with_locks
@@ -15,6 +15,7 @@ from polylsp.ir.effects import effects, nodes, walk
 from polylsp.ir.library import LOCK_CALLS
 from polylsp.ir.must_execute import always_run, evaluated_calls, reads_of
 from polylsp.ir.program import (
+    HOLDS,
     AddressOf,
     Array,
     Assign,
@@ -72,9 +73,9 @@ def state_of(function: Function, calls: Calls) -> tuple[StateAccess, ...] | None
         for call in evaluated_calls(statement):
             found |= dict.fromkeys(calls.state.get(call.function, ()))
         for read in reads_of(statement):
-            found |= _shared(function, read.place, "read")
+            found |= dict.fromkeys(_shared(function, read.place, "read"))
         if isinstance(statement, Assign):
-            found |= _shared(function, statement.target, "write")
+            found |= dict.fromkeys(_shared(function, statement.target, "write"))
     found |= dict.fromkeys(_elements(function, always, guarded, {}))
     for choice in (
         s for s in _reached(function.body) if isinstance(s, If) and _is_about(s.condition, function)
@@ -115,18 +116,14 @@ def _elements(
 def _element(
     function: Function, place: Place, kind: AccessKind, known: Mapping[Variable, int]
 ) -> Iterator[StateAccess]:
-    variable, steps = place.variable, list[Index]()
+    steps: list[Index] = []
     for step in place.steps:
         at = _number(step.subscript, known) if isinstance(step, Index) and step.wraps is None else None
         if at is None or not isinstance(step, Index):
             return
         steps.append(replace(step, subscript=Constant(at, step.subscript.type, step.subscript.site)))
-    stays = variable.storage in ("global", "static") and isinstance(variable.type, Array)
-    if not steps or not stays or variable.source_name in function.per_thread:
-        return
-    if isinstance(place.type, (Integer, Floating)):
-        owner = function.name if variable.storage == "static" else ""
-        yield StateAccess(variable, kind, owner, element=spell_place(replace(place, steps=tuple(steps))))
+    if steps and isinstance(place.variable.type, Array):
+        yield from _shared(function, place, kind, spell_place(replace(place, steps=tuple(steps))))
 
 
 def _number(value: Expr, known: Mapping[Variable, int]) -> int | None:
@@ -145,10 +142,7 @@ def _number(value: Expr, known: Mapping[Variable, int]) -> int | None:
             return None
 
 
-_OPERATORS: dict[str, Callable[[int, int], int]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul,
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "!=": operator.ne,
-}  # fmt: skip
+_OPERATORS: dict[str, Callable[[int, int], int]] = {"+": add, "-": sub, "*": mul, **HOLDS}
 
 
 def _reached(block: Block) -> Iterator[Simple]:
@@ -198,9 +192,8 @@ def called_accesses(
             if access.by_data != by_data:
                 continue
             name = access.variable.source_name
-            told = access.element or name
-            text = f"{told} of {access.owner}()" if access.owner and access.element else told
-            text = f"{access.owner}()" if access.owner and not access.element else text
+            owner = f"{access.owner}()" if access.owner else ""
+            text = " of ".join(filter(None, (access.element, owner))) or name
             if access.owner or name not in own:
                 yield access.variable, AccessPoint(name, text, access.kind, call.site)
         for variable, kind in () if by_data else _given(call, calls):
@@ -218,12 +211,11 @@ def _given(call: Call, calls: Calls) -> Iterator[tuple[Variable, AccessKind]]:
                 yield variable, access.kind
 
 
-def _shared(function: Function, place: Place, kind: AccessKind) -> dict[StateAccess, None]:
+def _shared(function: Function, place: Place, kind: AccessKind, element: str = "") -> Iterator[StateAccess]:
+    """The access of a variable with static storage, or of an `element` of it, that all threads share."""
     variable = place.variable
-    stays = variable.storage in ("global", "static") and not variable.const and not place.steps
-    if not stays or not isinstance(variable.type, (Integer, Floating)):
-        return {}
-    if variable.source_name in function.per_thread:
-        return {}
-    owner = function.name if variable.storage == "static" else ""
-    return {StateAccess(variable, kind, owner): None}
+    stays = variable.storage in ("global", "static") and not variable.const
+    is_one = bool(place.steps) == bool(element) and isinstance(place.type, (Integer, Floating))
+    if stays and is_one and variable.source_name not in function.per_thread:
+        owner = function.name if variable.storage == "static" else ""
+        yield StateAccess(variable, kind, owner, element=element)

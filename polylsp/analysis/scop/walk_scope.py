@@ -57,7 +57,7 @@ from polylsp.ir.program import (
 from polylsp.ir.spelling import spell_place
 from polylsp.ir.verdict import Assumption
 from polylsp.poly.budget import parsed_set
-from polylsp.poly.scop import AROUND, BoundCondition, Guard, Scop, UntakenBranch
+from polylsp.poly.scop import BoundCondition, Guard, Scop, UntakenBranch, with_parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,8 +385,10 @@ def with_values(
     """A model with the variables that have values of its parameters, from its loops, the values before each,
     and the iterators around it; it begins in an environment, and ends in `scope`."""
     held, valued = dict[int, Mapping[str, str]](), dict[int, Mapping[str, isl.Set]]()
+    assigned = [s for s in walk(*statements) if isinstance(s, Assign)]
+    named = effects(*statements).variables
     for loop, before, around in entries:
-        kept = _kept(loop, statements)
+        kept = _kept(loop, assigned, named)
         if not around:
             held[loop.ordinal] = _held(kept, before, scope)
         valued[loop.ordinal] = _valued(kept, before, around, scope)
@@ -405,17 +407,17 @@ def _outdated(environment: Environment, scope: Scope) -> frozenset[str]:
     )
 
 
-def _kept(loop: Loop, statements: tuple[Statement, ...]) -> list[Variable]:
-    """The variables that have one value just before a loop of a nest and all through it; that no
-    store to another variable changes them is an assumption of the loop."""
+def _kept(loop: Loop, assigned: Iterable[Assign], named: Iterable[Variable]) -> list[Variable]:
+    """The variables, of those that a nest names, that have one value just before a loop of it and all through
+    that, given all assignments of the nest; that no store to another variable changes them is an assumption
+    of the loop."""
     if any(isinstance(s, Unsupported) for s in walk(loop)):
         return []
     own, header = effects(loop), loop.header
     # The loop's header may set others besides its counter.
-    starts = (s for s in walk(*statements) if isinstance(s, Assign) and within(s.site, header))
-    changed = own.scalars | {s.target.variable.name for s in starts}
+    changed = own.scalars | {s.target.variable.name for s in assigned if within(s.site, header)}
     found: list[Variable] = []
-    for variable in effects(*statements).variables:
+    for variable in named:
         is_own = variable.storage in ("local", "parameter") and not variable.escapes
         if variable.name not in changed and (is_own or not own.calls):
             found.append(variable)
@@ -457,9 +459,5 @@ def _valued(
         if notation.parameters <= scope.parameters.texts.keys():
             inside = ", ".join((*around, "value"))
             values = parsed_set(f"{header(notation, scope.parameters)}{{ [{inside}] : {formula} }}")
-            for name in around:
-                at = values.dim(isl.dim_type.param)
-                values = values.move_dims(isl.dim_type.param, at, isl.dim_type.set, 0, 1)
-                values = values.set_dim_name(isl.dim_type.param, at, f"{AROUND}{name}")
-            found[variable.source_name] = values
+            found[variable.source_name] = with_parameters(values, around)
     return found

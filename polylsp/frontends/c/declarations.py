@@ -254,16 +254,21 @@ def _is_assigned(context: Context, name: str, body: Any) -> bool:
     # Of most parameters elements alone are named.
     if all(after == "[" for own, after in pairwise(context.sites.tokens) if own == name):
         return False
-    pending: list[Any] = [body]
+    return name in changed_names(body)
+
+
+def changed_names(body: Any) -> frozenset[str]:
+    """Names that code assigns, or whose address it takes."""
+    found: set[str] = set()
+    pending = [body]
     while pending:
         node = pending.pop()
-        targets = (c_ast.Assignment, "lvalue"), (c_ast.UnaryOp, "expr")
-        target = next((getattr(node, field) for kind, field in targets if isinstance(node, kind)), None)
-        changes = not isinstance(node, c_ast.UnaryOp) or node.op in ("++", "--", "p++", "p--", "&")
-        if changes and isinstance(target, c_ast.ID) and target.name == name:
-            return True
-        pending += [child for _, child in node.children()]
-    return False
+        is_update = isinstance(node, c_ast.UnaryOp) and node.op in ("&", "++", "--", "p++", "p--")
+        target = node.lvalue if isinstance(node, c_ast.Assignment) else node.expr if is_update else None
+        if isinstance(target, c_ast.ID):
+            found.add(target.name)
+        pending.extend(node)
+    return frozenset(found)
 
 
 def _converted_parameter(context: Context, decl: Any, passed: Type, type: Type, fx: Effects) -> Variable:

@@ -12,7 +12,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polylsp.frontends.c.declarations import declare_file_level, declare_parameters
+from polylsp.frontends.c.declarations import changed_names, declare_file_level, declare_parameters
 from polylsp.frontends.c.declarators import prototype
 from polylsp.frontends.c.lowering_context import Context, Prototype, Scope, Sites, escaped, token_of
 from polylsp.frontends.c.parser import Parsed, parse, too_deep
@@ -167,7 +167,7 @@ def _lower(
     sites = Sites(tokens)
     ordinals = _ordinals(parsed.definition, sites.words)
     jumped_to = _jumped_to(parsed.definition, sites.words)
-    changed = _changed(parsed.definition, sites.words)
+    changed = changed_names(parsed.definition.body) if "sizeof" in sites.words else frozenset[str]()
 
     def once(escaping: frozenset[str]) -> tuple[Function, Context]:
         return _once(Context(sites, escaping, ordinals, jumped_to, per_thread, changed), parsed, own)
@@ -202,22 +202,6 @@ def _ordinals(definition: Any, words: frozenset[str]) -> dict[int, int]:
     found = [each for each in loops if not runs_once(each)]
     found.sort(key=token_of)
     return {id(node): number for number, node in enumerate(found, 1)}
-
-
-def _changed(definition: Any, words: frozenset[str]) -> frozenset[str]:
-    """Names that a function with `sizeof` assigns, or whose address it takes."""
-    if "sizeof" not in words:
-        return frozenset()
-    found: set[str] = set()
-    pending = [definition.body]
-    while pending:
-        node = pending.pop()
-        is_update = isinstance(node, c_ast.UnaryOp) and node.op in ("&", "++", "--", "p++", "p--")
-        target = node.lvalue if isinstance(node, c_ast.Assignment) else node.expr if is_update else None
-        if isinstance(target, c_ast.ID):
-            found.add(target.name)
-        pending.extend(node)
-    return frozenset(found)
 
 
 def _jumped_to(definition: Any, words: frozenset[str]) -> frozenset[str]:

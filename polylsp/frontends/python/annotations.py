@@ -23,7 +23,7 @@ from polylsp.frontends.python.kinds import (
     Number,
     NumberType,
     Other,
-    array_without_numbers,
+    array_of,
 )
 from polylsp.frontends.python.names import ClassOf, Declarations, Value, path_of, type_name
 from polylsp.ir.library import PYTHON_GENERATORS
@@ -103,7 +103,7 @@ def _generic(node: ast.Subscript, declarations: Declarations) -> Kind | None:
     name = type_name(node.value)
     arguments = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if name == "NDArray":
-        return _array(type_name(arguments[0]), -1)
+        return array_of(type_name(arguments[0]), -1)
     if name == "ndarray":
         return _ndarray(arguments)
     if name in _JAXTYPING and len(arguments) == 2 and isinstance(arguments[1], ast.Constant):
@@ -132,15 +132,10 @@ def _ndarray(arguments: list[ast.expr]) -> Kind:
     if isinstance(element, ast.Constant) and isinstance(element.value, int):
         if not 0 <= element.value <= MOST_DIMENSIONS:
             return Array(DTYPES.get(type_name(shape), DOUBLE), -1)
-        return _array(type_name(shape), element.value)
+        return array_of(type_name(shape), element.value)
     if isinstance(element, ast.Subscript):
         element = element.slice
-    return _array(type_name(element), rank)
-
-
-def _array(element: str, rank: int) -> Kind:
-    """An array of elements of a type by its name; of numbers, if nothing is known of that."""
-    return array_without_numbers(element) or Array(DTYPES.get(element, DOUBLE), rank, element not in DTYPES)
+    return array_of(type_name(element), rank)
 
 
 def _numba_array(name: str, arguments: list[ast.expr]) -> Kind | None:

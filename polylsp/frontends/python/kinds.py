@@ -155,6 +155,11 @@ def array_without_numbers(name: str) -> Kind | None:
     return ARRAY_OF_STRINGS if _OF_STRINGS.fullmatch(name) else None
 
 
+def array_of(element: str, rank: int) -> Kind:
+    """Kind of an array by the name of its elements' type; of numbers, if nothing is known of that."""
+    return array_without_numbers(element) or Array(DTYPES.get(element, DOUBLE), rank, element not in DTYPES)
+
+
 DTYPES: dict[str, NumberType] = {
     "float": DOUBLE, "float64": DOUBLE, "double": DOUBLE, "f8": DOUBLE, "d": DOUBLE, "float_": DOUBLE,
     "float32": Floating(32), "single": Floating(32), "f4": Floating(32), "f": Floating(32),

@@ -32,6 +32,7 @@ from polylsp.frontends.python.kinds import (
     Number,
     NumberType,
     Other,
+    array_of,
     array_without_numbers,
     combined,
     either,
@@ -521,9 +522,7 @@ def _method(name: str, base: Array | None, node: ast.Call, kinds: Kinds) -> Kind
     if name == "copy":
         return Array(base.element, base.rank, base.assumed)
     if name == "astype" and node.args:
-        element = DTYPES.get(type_name(node.args[0]))
-        others = array_without_numbers(type_name(node.args[0]))
-        return others or Array(element or DOUBLE, base.rank, assumed=element is None)
+        return array_of(type_name(node.args[0]), base.rank)
     if name in REDUCTIONS or name in STATISTICS:
         return _reduced(base, node, name)
     if name == "dot" and node.args:

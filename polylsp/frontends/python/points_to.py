@@ -278,8 +278,9 @@ class PointsTo:
             self._hand_around([*parts, *of] if keeps else [], parts)
             self._add(HANDED, self.values.held(parts) if keeps else ())
         elif isinstance(declared, ClassOf):
-            self._hand_around(parts if registers(declared) else [], parts)
-            self._add(HANDED, self.values.held(parts) if registers(declared) else ())
+            registered = parts if registers(declared) else []
+            self._hand_around(registered, registered)
+            self._add(HANDED, self.values.held(registered))
         elif path:
             is_module = "." in path and is_of_python(path)
             self._hand_around(parts if path == "setattr" or is_module else [], parts)

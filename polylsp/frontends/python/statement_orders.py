@@ -270,12 +270,10 @@ def order_of_choice(context: Context, node: ast.If) -> Order | None:
 def order_of_exit(context: Context, node: ast.If) -> Order | None:
     """Order of the iterations of a loop that an `if` of its body leaves, where its test is not modelled and
     is about data that differ from one iteration to the next. A test of a counter alone decides nothing."""
-    around = _loops_around(context, node)
+    leaving = [b[-1] for b in (node.body, node.orelse) if b and isinstance(b[-1], _LEAVING)]
+    around = _loops_around(context, node) if leaving else []
     loop = around[-1] if around else None
     if loop is None or all(one is not node for one in loop.body):
-        return None
-    leaving = [b[-1] for b in (node.body, node.orelse) if b and isinstance(b[-1], _LEAVING)]
-    if not leaving:
         return None
     # The loops further out go on behind a `break`, and behind an error that they may catch.
     is_caught = any(isinstance(n, ast.Try | ast.With) for one in around[:-1] for n in own_nodes(one.body))
