@@ -238,8 +238,10 @@ class Wanted:
         return Budget(self.operations, self.functions)
 
 
-def facts(function: Function, calls: Calls, wanted: Wanted) -> FunctionFacts:
-    """Verdicts of all loops of a function, and its nests."""
+def facts(
+    function: Function, calls: Calls, wanted: Wanted, keep: Callable[[tuple[Nest, ...]], None] | None = None
+) -> FunctionFacts:
+    """Verdicts of all loops of a function, and its nests, whose models go to `keep`."""
     started = perf_counter()
     calls = calls.within(function)
     loops = loops_in(function.body)
@@ -247,6 +249,8 @@ def facts(function: Function, calls: Calls, wanted: Wanted) -> FunctionFacts:
     live = _needed_after(loops, after)
     modelling, budget = wanted.budget, wanted.budget
     found = cut(function, calls, live, modelling)
+    if keep is not None:
+        keep(found.nests)
     modelled = perf_counter()
     known: dict[int, Verdict] = {o: Unknown(r) for o, r in found.refused.items()}
     known.update(found.ordered)

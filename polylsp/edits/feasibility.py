@@ -1,7 +1,8 @@
 """Feasibility of each action on each loop, by speculative edits, each tried once.
 
-Transforms that only improve speed are offered where they help: useless ones are left out. Trying
-ends at a limit of CPU time.
+Transforms that only improve speed are offered where they help: useless ones are left out. Each trial has a
+limit of isl operations; all of a function end at a distant limit of CPU time, those first that are worth
+most.
 """
 
 from __future__ import annotations
@@ -164,14 +165,16 @@ def trial_settings(settings: Settings) -> Settings:
 
 @dataclass
 class Trials:
-    """The edits of one function tried so far. `until` is the time (`process_time`) at which to stop;
-    `pause` is called before each, and may raise to end it all; `again` reads another text of it."""
+    """The edits of one function tried so far. `until` is the time (`process_time`) at which to stop, which
+    leaves the trials `unfinished`; `pause` is called before each, and may raise to end it all; `again` reads
+    another text of it."""
 
     subject: Subject
     settings: Settings
     until: float
     pause: Callable[[], None]
     again: Again
+    unfinished: bool = False
     _answers: dict[Hashable, Answer | None] = field(default_factory=dict[Hashable, "Answer | None"])
 
     def answer(self, action: ActionName, ordinal: int, about: Hashable) -> Answer | None:
@@ -196,6 +199,7 @@ class Trials:
             self._next()
             found = budgeted(most or self._operations, work)
         except OutOfTimeError:
+            self.unfinished = True
             return None
         except MemoryError:
             raise
@@ -233,10 +237,10 @@ inside of other loops: on a loop alone they are an action of their own."""
 
 def faster(trials: Trials) -> Iterator[Possible]:
     """The transforms of a function's loops that make them faster."""
+    yield from _restructured(trials)
     for loop in trials.subject.facts.loops:
         yield from _sums(trials, loop)
         yield from _jams(trials, loop)
-    yield from _restructured(trials)
 
 
 def _sums(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
@@ -302,6 +306,8 @@ def feasibility(trials: Trials) -> Feasibility:
     possible: list[Possible] = []
     refused: list[Refused] = []
     transformed = trials.subject.language == C.name
+    if transformed:
+        possible += faster(trials)
     for loop in trials.subject.facts.loops:
         refused += _refused(trials, loop)
         if not transformed:
@@ -311,9 +317,9 @@ def feasibility(trials: Trials) -> Feasibility:
             possible += [*_assumed(trials, loop), *_chained(trials, loop), *_alone(trials, loop)]
     if transformed:
         refused += _not_together(trials)
-        possible += faster(trials)
     refused += _without_kernels(trials)
-    return Feasibility(tuple(possible), tuple(refused), tuple(_operations(trials)))
+    work = tuple(_operations(trials))
+    return Feasibility(tuple(possible), tuple(refused), work, trials.unfinished)
 
 
 # --- Directives --------------------------------------------------------------------------

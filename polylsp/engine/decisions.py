@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -14,7 +15,7 @@ from polylsp.analysis.summarising import summarise
 from polylsp.core.processes import Mishap, Stop, contained
 from polylsp.core.query import digest, query
 from polylsp.engine.fact_cache import fact_cache
-from polylsp.engine.prepared import Prepared
+from polylsp.engine.prepared import Prepared, keep_models
 from polylsp.ir.effects import loops_in
 from polylsp.ir.program import (
     AddressOf,
@@ -107,7 +108,10 @@ def decided(task: Task) -> FunctionFacts:
 
 def _facts(task: Task) -> FunctionFacts:
     def analysed(function: Function) -> FunctionFacts:
-        return facts(function, calls_in(task), task.wanted)
+        # An edit of the function needs its models too. Those of a copy note what is read of it.
+        is_own = function is task.prepared.function
+        keep = partial(keep_models, task.key) if is_own else None
+        return facts(function, calls_in(task), task.wanted, keep)
 
     function, shape = task.prepared.function, _shape(task)
     found = analysed(function) if shape is None else shared(function, shape, analysed)

@@ -63,6 +63,7 @@ class FileRecords:
         functions: list[FunctionRecord] = []
         for each in report.functions:
             answer, facts = each.answer, None
+            feasibility = answer.feasibility
             if not answer.facts.loops and not answer.facts.directives:
                 facts = answer.facts
                 if any(problem.code in _FOR_NOW for problem in facts.problems):
@@ -77,7 +78,7 @@ class FileRecords:
                     answer.ends,
                     answer.pragmas,
                     answer.language,
-                    answer.feasibility,
+                    None if feasibility is not None and feasibility.unfinished else feasibility,
                     facts,
                 )
             )

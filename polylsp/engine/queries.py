@@ -235,6 +235,9 @@ def tried(
 _NONE: Mapping[str, Stop] = MappingProxyType({})
 _ELSEWHERE = Stop("another process is at it", "wait for it")
 
+_FURTHER = 3
+"""The time for the edits of a function, as a multiple of that which its analysis may take."""
+
 
 def analyse(
     path: str,
@@ -251,8 +254,9 @@ def analyse(
     """Report of a file. `observe(key, name, done, total)` is called before each function that is really
     analysed; functions whose key is in `given_up` are not. Without `schedules`, transforms and models are
     left out, unless they are remembered; models have `relations` on request. With `edits` (and schedules),
-    the actions on each loop are tried as well, for half of the seconds that a function may take: others are
-    tried in their turn when the file is analysed again; `observe` is called again between two of them.
+    the actions on each loop are tried as well, until half of the seconds that a function may take are over:
+    those of other functions are tried in their turn when the file is analysed again; `observe` is called
+    again between two of them.
     Functions that the `stream` leaves to another process are not in the report."""
 
     run = _Run(path, text, settings, given_up, observe, stream, schedules, relations)
@@ -290,7 +294,8 @@ def analyse(
 
 
 class _Run:
-    """State of the analysis of a file. Edits are tried until `_until` (`process_time`)."""
+    """State of the analysis of a file. The edits of a function are tried if it is not yet `_until`
+    (`process_time`)."""
 
     def __init__(
         self,
@@ -420,7 +425,9 @@ class _Run:
             settings = trial_settings(self._settings)
             again = rewritten(self._path, settings, task.prepared.function.name, start)
             self._stream.found(start, answer)
-            found = tried(answer, task, self._settings, self._until, partial(pause, task.key), subject, again)
+            # Which of a function's edits there are depends on no machine, but for a distant limit.
+            until = process_time() + _FURTHER * self._settings.max_seconds
+            found = tried(answer, task, self._settings, until, partial(pause, task.key), subject, again)
         return found or answer
 
 

@@ -176,11 +176,13 @@ class Refused:
 class Feasibility:
     """Outcome of trying the actions on the loops of a function. `operations` are pairs of a parallelisable
     loop (ordinal) and its number of operations, where that is a constant. An action that is neither possible
-    nor refused was not tried: no benefit is proven, or there was no time for it."""
+    nor refused was not tried: no benefit is proven, or there was no time for it (`unfinished`: another
+    process may try more)."""
 
     possible: tuple[Possible, ...] = ()
     refused: tuple[Refused, ...] = ()
     operations: tuple[tuple[int, int], ...] = ()
+    unfinished: bool = False
 
     def find(self, action: ActionName, ordinal: int) -> Possible | None:
         """The action on that loop, if there is an edit that helps."""

@@ -144,7 +144,7 @@ def timed(text: str) -> str:
 def with_call(text: str, around: str) -> str:
     """The program with other code where it calls the kernel: in `around`, `\\1` is the indentation and `\\2`
     the call."""
-    call = re.compile(r"^( +)(kernel_\w+\(.*?\);)", re.MULTILINE | re.DOTALL)
+    call = re.compile(r"^( +)(kernel_\w+ ?\(.*?\);)", re.MULTILINE | re.DOTALL)
     head, main, tail = text.partition("int main(")
     return head + main + call.sub(around, tail, count=1)
 
@@ -157,3 +157,10 @@ def size_flags(text: str, size: str) -> tuple[str, ...]:
     column = _SIZES.index(size)
     rows = re.findall(r"^ \* (\w+) +(\d+) +(\d+) +(\d+) +(\d+)$", text, re.MULTILINE)
     return tuple(f"-D{row[0]}={row[column + 1]}" for row in rows)
+
+
+def upstream_flags(path: Path, size: str) -> tuple[str, ...]:
+    """The same for a kernel of PolyBench as downloaded, whose arrays are printed; with the harness it needs."""
+    utilities = next(p / "utilities" for p in path.parents if (p / "utilities/polybench.c").is_file())
+    headers = (f"-I{utilities}", f"-I{path.parent}")
+    return (*headers, f"-D{size}_DATASET", "-DPOLYBENCH_DUMP_ARRAYS", str(utilities / "polybench.c"))

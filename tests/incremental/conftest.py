@@ -33,9 +33,9 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     real = decisions.facts
 
-    def facts(function, calls, wanted):
+    def facts(function, calls, wanted, keep):
         names.append(function.name)
-        return real(function, calls, wanted)
+        return real(function, calls, wanted, keep)
 
     begin_anew(monkeypatch)
     monkeypatch.setattr(decisions, "facts", facts)

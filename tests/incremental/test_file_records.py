@@ -181,6 +181,19 @@ def test_what_reached_a_limit_is_tried_again_by_the_next_process(project: Projec
     assert project.verdicts() == [word(loop.verdict) for loop in first.functions[0].answer.facts.loops]
 
 
+def test_actions_without_time_are_tried_again_by_the_next_process(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as out_of_time:
+        out_of_time.setattr(queries, "_FURTHER", -1)
+        found = [each.answer.feasibility for each in project.analysed(edits=True).functions]
+        assert any(each is not None and each.unfinished for each in found)
+        assert not any(each is not None and each.possible for each in found)
+    found = [each.answer.feasibility for each in project.analysed(edits=True).functions]
+    assert any(each is not None and each.possible for each in found)
+    assert not any(each is None or each.unfinished for each in found)
+
+
 def test_an_error_of_ours_in_a_summary_leaves_no_record(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
