@@ -160,7 +160,7 @@ def size_flags(text: str, size: str) -> tuple[str, ...]:
 
 
 def upstream_flags(path: Path, size: str) -> tuple[str, ...]:
-    """The same for a kernel of PolyBench as downloaded, whose arrays are printed; with the harness it needs."""
+    """The same for a kernel of PolyBench as downloaded, whose arrays are printed; with its harness."""
     utilities = next(p / "utilities" for p in path.parents if (p / "utilities/polybench.c").is_file())
     headers = (f"-I{utilities}", f"-I{path.parent}")
     return (*headers, f"-D{size}_DATASET", "-DPOLYBENCH_DUMP_ARRAYS", str(utilities / "polybench.c"))
