@@ -20,7 +20,8 @@ from os import PathLike, fspath
 from polylsp.core.notebook import read_notebook
 from polylsp.core.settings import Settings
 from polylsp.core.source_files import decode, read_file
-from polylsp.core.text import Source
+from polylsp.core.text import Source, Span
+from polylsp.engine.prepared import Stream
 from polylsp.engine.queries import analyse as analysed
 from polylsp.engine.queries import edit as edited
 from polylsp.engine.queries import measurable
@@ -110,11 +111,15 @@ def analyse(path: str | PathLike[str], text: str | None = None, settings: Settin
 
 def actions(report: Report, loop: Loop) -> tuple[Action, ...]:
     """Actions on a loop that have an edit, the best one first."""
-    placed = next(each for each in report.facts.functions if each.start == loop.starts)
+    found = report.facts
+    placed = _placed(found, loop)
+    if placed.answer.lacks_trials:
+        # There was no time for those of all functions.
+        stream = Stream(focus=lambda: (Span(loop.starts, loop.starts),))
+        found = analysed(report.path, report.source.text, report.settings, edits=True, stream=stream)
+        placed = _placed(found, loop)
     facts = next(each for each in placed.answer.facts.loops if each.ordinal == loop.ordinal)
-    listed = lightbulb(
-        report.source, report.facts, report.settings, placed.span(facts.header), makes_files=True
-    )
+    listed = lightbulb(report.source, found, report.settings, placed.span(facts.header), makes_files=True)
     return tuple(
         Action(each.ask.action, each.title, each.preferred, each.ask)
         for each in listed
@@ -143,6 +148,10 @@ def measure(report: Report, loop: Loop, **sizes: int) -> Measurement:
     if isinstance(found, NotMeasured):
         raise Refused(found.reason)
     return found
+
+
+def _placed(found: FileReport, loop: Loop) -> PlacedFunction:
+    return next(each for each in found.functions if each.start == loop.starts)
 
 
 def _loop(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Loop:

@@ -264,6 +264,11 @@ class FunctionAnswer:
         """The facts of the function."""
         return self.held.read() if isinstance(self.held, StoredFacts) else self.held
 
+    @property
+    def lacks_trials(self) -> bool:
+        """True if the function was analysed in full, but there was no time to try edits of it."""
+        return self.feasibility is None and any(nest.model is not None for nest in self.facts.nests)
+
     def span(self, site: Site) -> Span:
         """Span of `site`, relative to the start of the function."""
         return Span(self.starts[site.first], self.ends[site.last])

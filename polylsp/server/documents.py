@@ -37,7 +37,8 @@ class Document:
     replaced. `is_whole`: no function of that source is missing in it. `needs_quick` and `needs_full` say
     which analyses are due; `found` has the keys of the answers about functions of the present text by their
     starts, since `found_for` was the revision, and `left` are those left to other workers. `edited` and
-    `shown` are the place of the last edit and the visible range; `touched` grows with each edit of any
+    `shown` are the place of the last edit and the visible range; `tried` has the starts of functions whose
+    edits are tried on request, and the source that they are in; `touched` grows with each edit of any
     document; `revision` with each reason to analyse again. `is_doubtful`: messages were lost, and a change
     may have been among them."""
 
@@ -60,6 +61,7 @@ class Document:
     left: frozenset[str] = frozenset()
     edited: Span | None = None
     shown: Span | None = None
+    tried: tuple[Source | None, frozenset[int]] = (None, frozenset())
     is_doubtful: bool = False
     is_open: bool = True
     waiting: list[asyncio.Future[None]] = field(default_factory=list[asyncio.Future[None]])
@@ -149,6 +151,20 @@ class Document:
         is_part = span.start > 0 or span.end < len(self.source.text)
         before, self.shown = self.shown, span if is_part else None
         return self.shown != before
+
+    def wish(self, span: Span) -> bool:
+        """Learn that the actions on a part of the text are wished for; answers whether that is news, and there
+        was no time to try edits of a function there. They come first from now on."""
+        if not self.is_reported or self.report is None:
+            return False
+        source, asked = self.tried
+        asked = asked if source is self.source else frozenset()
+        for each in self.report.functions:
+            whole = Span(each.start, each.start + each.answer.ends[-1]) if each.answer.ends else span
+            if whole.touches(span) and each.start not in asked and each.answer.lacks_trials:
+                self.tried, self.shown = (self.source, asked | {each.start}), whole
+                return True
+        return False
 
     def close(self) -> None:
         """Release all requests that wait for this document."""

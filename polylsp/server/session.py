@@ -291,6 +291,12 @@ class PolylspServer(LanguageServer):
         if document.show(span):
             self.jobs.refocus(document)
 
+    def wishes(self, document: Document, span: Span) -> None:
+        """The client lists the actions on a part of a document: edits that were not tried there are tried
+        next."""
+        if document.wish(span):
+            self.jobs.want_schedules(document)
+
     def owe_hints(self, document: Document) -> None:
         """The client has got hints that will be other ones once the present text is analysed."""
         self._owed_hints.add(document.uri)

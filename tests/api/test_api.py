@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from itertools import count
 from pathlib import Path
+from time import process_time
 
 import pytest
 
 import polylsp
+from polylsp.engine import queries
 
 AXPY = """void axpy(int n, double alpha, double *restrict x, double *restrict y)
 {
@@ -31,6 +34,22 @@ def report(tmp_path: Path) -> polylsp.Report:
     path = tmp_path / "axpy.c"
     path.write_text(AXPY)
     return polylsp.analyse(path)
+
+
+def test_actions_are_tried_on_request_where_there_was_no_time(
+    report: polylsp.Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = [polylsp.actions(report, loop) for loop in report.loops]
+    path = tmp_path / "late.c"
+    path.write_text(AXPY)
+    settings = polylsp.Settings(cache=False)
+    begun = process_time()
+    # Each look at the clock takes a minute, so that the time of a file is over with its first function.
+    monkeypatch.setattr(queries, "process_time", count(begun, 60).__next__)
+    late = polylsp.analyse(path, AXPY.replace("0.5", "0.25"), settings)
+    assert [each.answer.feasibility is None for each in late.facts.functions] == [True, True]
+    monkeypatch.undo()
+    assert [polylsp.actions(late, loop) for loop in late.loops] == expected
 
 
 def test_verdicts_of_a_file(report: polylsp.Report) -> None:

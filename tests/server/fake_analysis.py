@@ -12,6 +12,7 @@ the function was given up, else parallel. Words in a function's text make troubl
     WAIT_<name>       waits until the file <name> exists in the folder $FAKE_GATES
     MARK_<name>       makes the file <name> in that folder when the function's analysis begins
     FOCUS             waits until a focus has arrived
+    UNTRIED           has no edits that were tried, unless it is in the focus of a full analysis
 
 The file `analysed` in that folder has a line for each function that was really analysed, in order:
 `quick` or `full`, and its name.
@@ -29,6 +30,7 @@ import re
 import signal
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -42,6 +44,7 @@ from polylsp.ir.verdict import AccessPoint, Dependence, Parallel, Sequential, Un
 from polylsp.model.action import Answer, Ask, Declined, Edited, Replacement
 from polylsp.model.facts import (
     Band,
+    Feasibility,
     FileProblem,
     FileReport,
     FunctionAnswer,
@@ -50,6 +53,7 @@ from polylsp.model.facts import (
     NestFacts,
     NestModel,
     PlacedFunction,
+    Possible,
     Transform,
 )
 from polylsp.model.iteration_points import Arrow, Drawing, Drawn, IterationSpace, Order
@@ -58,6 +62,7 @@ from polylsp.model.measurement import AskToMeasure, NoPlan, Plan, Rung, Variant
 _FUNCTION = re.compile(r"void (\w+)\(.*?^\}", re.DOTALL | re.MULTILINE)
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _MODEL = NestModel("", "")
+_TILES = Feasibility((Possible("tile", 1, (1,)),))
 _answers: dict[str, FunctionAnswer] = {}
 
 
@@ -93,6 +98,8 @@ def analyse(
             while "FOCUS" in body and not stream.focus():
                 threading.Event().wait(0.005)
             answer = _answers[key] = _answer(key, match.group(1), body, schedules, budget=False)
+        if edits and answer.lacks_trials and _shown(Span(*match.span()), stream):
+            answer = _answers[key] = replace(answer, key=f"{key}-tried", feasibility=_TILES)
         answers[start] = answer
         stream.found(start, answer)
     placed = [PlacedFunction(start, answers[start]) for start in sorted(answers)]
@@ -101,6 +108,10 @@ def analyse(
         for match in re.finditer(r"#include <missing.h>", text)
     )
     return FileReport(path, "c", tuple(placed), problems)
+
+
+def _shown(function: Span, stream: Stream) -> bool:
+    return any(each.touches(function) for each in stream.focus())
 
 
 def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
@@ -200,11 +211,11 @@ def _answer(key: str, name: str, body: str, schedules: bool, *, budget: bool) ->
         loops.append(LoopFacts(ordinal, "for", iterator, 1, 0, header, header, verdict))
         transform = Transform("skew", "", "the wavefront t + i") if schedules and iterator == "t" else None
         band = Band((ordinal,), True, (iterator != "t",))
-        nests.append(NestFacts(header, (ordinal,), band, transform, _MODEL, ()))
+        nests.append(NestFacts(header, (ordinal,), band, transform, _MODEL if schedules else None, ()))
     facts = FunctionFacts(name, Site(1, 1), tuple(loops), tuple(nests))
-    return FunctionAnswer(
-        key, facts, tuple(token[1] for token in tokens), tuple(token[2] for token in tokens)
-    )
+    places = tuple(token[1] for token in tokens), tuple(token[2] for token in tokens)
+    tried = Feasibility() if schedules and "UNTRIED" not in body else None
+    return FunctionAnswer(key, facts, *places, feasibility=tried)
 
 
 def _sequential(header: Site) -> Sequential:

@@ -90,6 +90,26 @@ async def test_no_action_on_a_document_that_is_not_open_or_in_another_language(s
     assert await editor.actions(uri, 1) is None
 
 
+async def test_edits_that_there_was_no_time_for_are_tried_where_actions_are_listed(start, tmp_path: Path):
+    editor = await start()
+    late = G.replace("{", "{ UNTRIED;", 1)
+    uri = editor.open(F + late + late.replace("g(", "h("))
+    editor.save(uri)
+    await editor.settle()
+
+    async def tiled(line: int) -> bool:
+        return any("Tile" in each.title for each in await editor.actions(uri, line))
+
+    assert not await tiled(4)
+    await editor.settle()
+    assert await tiled(4)
+    assert not await tiled(7)
+    await editor.settle()
+    assert await tiled(7) and await tiled(4)
+    # Tried ones cost nothing again.
+    assert (tmp_path / "analysed").read_text().split("\n").count("full g") == 1
+
+
 async def test_selections(start):
     editor = await start()
     uri = editor.open(F + G)

@@ -40,6 +40,7 @@ async def code_action(ls: PolylspServer, params: types.CodeActionParams) -> list
     span = convert.span_of(source, params.range, client.encoding)
     settings = ls.settings_of(document)
     makes_files = client.makes_files and document.uri.startswith("file:")
+    ls.wishes(document, span)
     listed = lightbulb(source, report, settings, span, makes_files=makes_files)
     wanted = [each for one in listed for each in _of_kind(one, params.context.only)]
     if not client.action_literals:

@@ -82,6 +82,7 @@ def _with_fix(
 ) -> Hover:
     """The hover with the best fix of its loop as a link, for clients that let links run that command."""
     at = Span(found.span.start, found.span.start)
+    ls.wishes(document, at)
     listed = lightbulb(source, report, ls.settings_of(document), at, makes_files=False)
     best = next((each for each in listed if isinstance(each, Offer) and each.kind == "quickfix"), None)
     if best is None or best.disabled:
