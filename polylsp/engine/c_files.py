@@ -373,13 +373,22 @@ def _resident(items: Outline, prepared: list[tuple[int, Prepared]]) -> bool:
 
 def _serial(prepared: list[tuple[int, Prepared]]) -> frozenset[str]:
     """The functions with tasks that `main` or others of the file call, and these outside of parallel regions
-    alone; `main` itself."""
+    alone; those with loops for the threads of a caller, if the file calls them; `main` itself."""
     functions = [one.function for _, one in prepared]
-    if not any(isinstance(d, Directive) and "task" in d.words for f in functions for d in f.directives):
+    directives = [d for f in functions for d in f.directives]
+    if not any(
+        _has_word(d, "task") or (_has_word(d, "for") and not _has_word(d, "parallel")) for d in directives
+    ):
         return frozenset()
     from polylsp.analysis.directives.parallel_regions import serial_functions
 
-    return serial_functions(functions)
+    with_tasks = {f.name for f in functions for d in f.directives if _has_word(d, "task")}
+    called = {name for _, one in prepared for name in one.calls}
+    return serial_functions(functions) & (with_tasks | called | {"main"})
+
+
+def _has_word(directive: AnyDirective, word: str) -> bool:
+    return isinstance(directive, Directive) and word in directive.words
 
 
 def _keep_data(directed: list[Function]) -> bool:

@@ -218,7 +218,9 @@ def _seen_outside(summary: Summary | NoSummary, internal: frozenset[str], home: 
 
     state = summary.state
     if state is not None:
-        state = tuple(replace(one, variable=seen(one.variable)) for one in state)
+        state = tuple(
+            replace(one, place=replace(one.place, variable=seen(one.place.variable))) for one in state
+        )
     if isinstance(summary, NoSummary):
         return replace(summary, state=state)
     value = summary.returns

@@ -1,5 +1,8 @@
-"""Variables with static storage that a call surely reads or writes, read off the shape of that function: all
-threads that run such calls at once share the variable."""
+"""Places that a call surely reads or writes, read off the syntax of the called function.
+
+Variables with static storage, their elements, and elements behind parameters, in terms of the arguments:
+threads that run such calls at once share them.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,11 @@ from polylsp.ir.program import (
     Binary,
     Block,
     Call,
+    Cast,
     Constant,
     Evaluate,
     Expr,
+    Field,
     Floating,
     Function,
     If,
@@ -32,10 +37,12 @@ from polylsp.ir.program import (
     Integer,
     Loop,
     Place,
+    Pointer,
     Read,
     Simple,
     Site,
     Statement,
+    Struct,
     Unsupported,
     Variable,
     stripped,
@@ -53,9 +60,9 @@ AccessKind = Literal["read", "write"]
 
 
 def state_of(function: Function, calls: Calls) -> tuple[StateAccess, ...] | None:
-    """Variables with static storage that a call surely reads or writes (or, `by_data`, as its arguments
-    determine) without synchronisation. `None` where the function may order threads, or has unmodelled
-    code."""
+    """Variables with static storage, and elements of these or behind parameters, that a call surely reads or
+    writes (or, `by_data`, as its arguments determine) without synchronisation. `None` where the function may
+    order threads, or has unmodelled code."""
     locked = with_locks(function)
     if locked is not None:
         function, calls = locked[0], replace(calls, passed_over=calls.passed_over | LOCK_CALLS)
@@ -71,27 +78,50 @@ def state_of(function: Function, calls: Calls) -> tuple[StateAccess, ...] | None
     always = [s for s in always_run(function.body) if not any(within(s.site, g) for g in guarded)]
     for statement in always:
         for call in evaluated_calls(statement):
-            found |= dict.fromkeys(calls.state.get(call.function, ()))
+            for access in calls.state.get(call.function, ()):
+                found |= dict.fromkeys(_passed_on(function, access, call))
         for read in reads_of(statement):
-            found |= dict.fromkeys(_shared(function, read.place, "read"))
+            found |= dict.fromkeys(_variable(function, read.place, "read"))
         if isinstance(statement, Assign):
-            found |= dict.fromkeys(_shared(function, statement.target, "write"))
+            found |= dict.fromkeys(_variable(function, statement.target, "write"))
     found |= dict.fromkeys(_elements(function, always, guarded, {}))
     for choice in (
         s for s in _reached(function.body) if isinstance(s, If) and _is_about(s.condition, function)
     ):
         for each in (s for s in walk(choice.then, choice.otherwise) if isinstance(s, Assign)):
             if each.operator is not None and not any(within(each.site, g) for g in guarded):
-                found |= {replace(one, by_data=True): None for one in _shared(function, each.target, "write")}
+                found |= {
+                    replace(one, by_data=True): None for one in _variable(function, each.target, "write")
+                }
     return tuple(found)
+
+
+def _passed_on(function: Function, access: StateAccess, call: Call) -> Iterator[StateAccess]:
+    """The access of a called function, in terms of the parameters of the caller."""
+    place = _seen_by_caller(access, call)
+    if place is None:
+        return
+    if access.owner:
+        yield replace(access, place=place, parameters=())
+    elif access.by_data:
+        yield from (replace(one, by_data=True) for one in _variable(function, place, access.kind))
+    elif place.steps:
+        yield from _element(function, place, access.kind, {})
+    else:
+        yield from _variable(function, place, access.kind)
+
+
+def _variable(function: Function, place: Place, kind: AccessKind) -> Iterator[StateAccess]:
+    """The access of a whole variable with static storage."""
+    return _shared(function, place, kind) if not place.steps else iter(())
 
 
 def _elements(
     function: Function, statements: Iterable[Simple], guarded: Sequence[Site], known: dict[Variable, int]
 ) -> Iterator[StateAccess]:
-    """Elements of arrays with static storage that some statements surely use, those in first iterations of
-    loops among them, but not those that are `guarded`. `known` are the variables with constant values, and
-    is brought up to date."""
+    """Elements of arrays with static storage, or behind parameters, that some statements surely use, those in
+    first iterations of loops among them, but not those that are `guarded`. `known` are the variables with
+    constant values, and is brought up to date."""
     for statement in statements:
         used: list[tuple[Place, AccessKind]] = [(read.place, "read") for read in reads_of(statement)]
         if isinstance(statement, Assign):
@@ -116,14 +146,118 @@ def _elements(
 def _element(
     function: Function, place: Place, kind: AccessKind, known: Mapping[Variable, int]
 ) -> Iterator[StateAccess]:
-    steps: list[Index] = []
+    steps: list[Index | Field] = []
     for step in place.steps:
-        at = _number(step.subscript, known) if isinstance(step, Index) and step.wraps is None else None
-        if at is None or not isinstance(step, Index):
+        if isinstance(step, Field):
+            if step.bit_field:
+                return
+            steps.append(step)
+            continue
+        at = _in_parameters(step.subscript, known, function) if step.wraps is None else None
+        if at is None:
             return
-        steps.append(replace(step, subscript=Constant(at, step.subscript.type, step.subscript.site)))
-    if steps and isinstance(place.variable.type, Array):
-        yield from _shared(function, place, kind, spell_place(replace(place, steps=tuple(steps))))
+        steps.append(Index(at))
+    fixed = Place(place.variable, tuple(steps), place.type, _NOWHERE)
+    if not steps or not isinstance(place.type, (Integer, Floating)):
+        return
+    if isinstance(place.variable.type, (Array, Struct)):
+        for access in _shared(function, fixed, kind):
+            yield replace(access, parameters=function.parameters)
+    elif _is_given(place.variable, function):
+        yield StateAccess(fixed, kind, parameters=function.parameters)
+
+
+_NOWHERE = Site(0, 0)
+
+
+def _is_given(variable: Variable, function: Function) -> bool:
+    """True for a parameter that the function leaves as it is."""
+    return (
+        variable in function.parameters
+        and not variable.escapes
+        and variable.name not in effects(function.body).scalars
+    )
+
+
+def _in_parameters(value: Expr, known: Mapping[Variable, int], function: Function) -> Expr | None:
+    """An integer in terms of constants and parameters that the function does not change, without sites."""
+    number = _number(value, known)
+    if number is not None:
+        return Constant(number, _INT, _NOWHERE)
+    if not isinstance(value.type, Integer) or value.type.bits < _INT.bits:
+        return None
+    match value:
+        case Read(Place(variable, ())) if _is_given(variable, function):
+            return Read(Place(variable, (), variable.type, _NOWHERE))
+        case Cast(operand, of_type):
+            inner = _in_parameters(operand, known, function)
+            return None if inner is None else Cast(inner, of_type, _NOWHERE)
+        case Binary("+" | "-" | "*" as symbol, left, right, of_type):
+            one, other = (_in_parameters(each, known, function) for each in (left, right))
+            if one is None or other is None:
+                return None
+            return Binary(symbol, one, other, of_type, _NOWHERE)
+        case _:
+            return None
+
+
+_INT = Integer(32, True)
+
+
+def _seen_by_caller(access: StateAccess, call: Call) -> Place | None:
+    """The place that a called function uses, in terms of the arguments of a call; `None` where these do not
+    tell."""
+    place, values = access.place, dict(zip(access.parameters, call.arguments, strict=False))
+    if len(access.parameters) > len(call.arguments):
+        return None
+    steps: list[Index | Field] = []
+    for step in place.steps:
+        if isinstance(step, Index):
+            at = _substituted(step.subscript, values)
+            if at is None:
+                return None
+            step = Index(at)
+        steps.append(step)
+    if place.variable not in values:
+        return Place(place.variable, tuple(steps), place.type, call.site)
+    base, first = stripped(values[place.variable]), steps[0]
+    if not isinstance(first, Index) or base.type != values[place.variable].type:
+        return None
+    match base:
+        case Read(Place(variable, ())) if isinstance(variable.type, Pointer):
+            return Place(variable, tuple(steps), place.type, call.site)
+        case AddressOf(Place(variable, (*outer, Index(subscript, None)))):
+            at = _folded(Binary("+", subscript, first.subscript, _INT, call.site))
+            return Place(variable, (*outer, Index(at), *steps[1:]), place.type, call.site)
+        case AddressOf(Place(variable, outer)) if _number(first.subscript, {}) == 0:
+            return Place(variable, (*outer, *steps[1:]), place.type, call.site)
+        case _:
+            return None
+
+
+def _substituted(value: Expr, values: Mapping[Variable, Expr]) -> Expr | None:
+    """An integer in terms of parameters with their `values` in place of them."""
+    match value:
+        case Read(Place(variable, ())):
+            given = values.get(variable)
+            is_kept = given is not None and given.type == variable.type
+            return given if is_kept else None
+        case Cast(operand, of_type, site):
+            inner = _substituted(operand, values)
+            return None if inner is None else _folded(Cast(inner, of_type, site))
+        case Binary(symbol, left, right, of_type, site):
+            one, other = _substituted(left, values), _substituted(right, values)
+            if one is None or other is None:
+                return None
+            return _folded(Binary(symbol, one, other, of_type, site))
+        case _:
+            return value
+
+
+def _folded(value: Expr) -> Expr:
+    """A constant for an expression of constants."""
+    number = _number(value, {})
+    return value if number is None else Constant(number, value.type, value.site)
 
 
 def _number(value: Expr, known: Mapping[Variable, int]) -> int | None:
@@ -182,40 +316,43 @@ def _is_about(condition: Expr, function: Function) -> bool:
 
 def called_accesses(
     statement: Statement, directed: Directed, by_data: bool = False
-) -> Iterator[tuple[Variable, AccessPoint]]:
-    """The variables that the calls in a statement surely read or write: those with static storage, and those
-    whose addresses they are given; with `by_data`, those that they update as their arguments say."""
+) -> Iterator[tuple[Place, AccessPoint]]:
+    """The places that the calls in a statement surely read or write: those with static storage, and those
+    to which addresses lead that are arguments; with `by_data`, those that they update as their arguments
+    say."""
     calls, function = directed.calls, directed.function
     own = {v.source_name for v in (*function.parameters, *(d.variable for d in directed.declared))}
     for call in evaluated_calls(statement):
         for access in calls.state.get(call.function, ()):
-            if access.by_data != by_data:
+            place = _seen_by_caller(access, call) if access.by_data == by_data else None
+            if place is None:
                 continue
-            name = access.variable.source_name
-            owner = f"{access.owner}()" if access.owner else ""
-            text = " of ".join(filter(None, (access.element, owner))) or name
-            if access.owner or name not in own:
-                yield access.variable, AccessPoint(name, text, access.kind, call.site)
-        for variable, kind in () if by_data else _given(call, calls):
-            yield variable, AccessPoint(variable.source_name, variable.source_name, kind, call.site)
+            name = place.variable.source_name
+            text = spell_place(place) + (f" of {access.owner}()" if access.owner else "")
+            if not place.steps and access.owner:
+                text = f"{access.owner}()"
+            if access.owner or access.place.variable in access.parameters or name not in own:
+                yield place, AccessPoint(name, text, access.kind, call.site)
+        for place, kind in () if by_data else _given(call, calls):
+            yield place, AccessPoint(place.variable.source_name, spell_place(place), kind, call.site)
 
 
-def _given(call: Call, calls: Calls) -> Iterator[tuple[Variable, AccessKind]]:
+def _given(call: Call, calls: Calls) -> Iterator[tuple[Place, AccessKind]]:
     """The numbers whose addresses are arguments, and that the call surely reads or writes."""
     summary = calls.of(call)
     for access in summary.accesses if summary is not None and not summary.directed else ():
         argument = call.arguments[access.parameter] if access.parameter >= 0 else None
         if access.exact and isinstance(argument, AddressOf) and not argument.place.steps:
-            variable = argument.place.variable
-            if isinstance(variable.type, (Integer, Floating)):
-                yield variable, access.kind
+            place = argument.place
+            if isinstance(place.variable.type, (Integer, Floating)):
+                yield replace(place, site=call.site), access.kind
 
 
-def _shared(function: Function, place: Place, kind: AccessKind, element: str = "") -> Iterator[StateAccess]:
-    """The access of a variable with static storage, or of an `element` of it, that all threads share."""
+def _shared(function: Function, place: Place, kind: AccessKind) -> Iterator[StateAccess]:
+    """The access of a variable with static storage, or of an element of it, that all threads share."""
     variable = place.variable
     stays = variable.storage in ("global", "static") and not variable.const
-    is_one = bool(place.steps) == bool(element) and isinstance(place.type, (Integer, Floating))
+    is_one = isinstance(place.type, (Integer, Floating)) and not isinstance(variable.type, Pointer)
     if stays and is_one and variable.source_name not in function.per_thread:
         owner = function.name if variable.storage == "static" else ""
-        yield StateAccess(variable, kind, owner, element=element)
+        yield StateAccess(replace(place, site=_NOWHERE), kind, owner)

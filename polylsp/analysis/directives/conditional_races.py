@@ -398,11 +398,11 @@ def every_thread_findings(region: ParallelRegion) -> Iterator[tuple[str, Finding
         yield assign.target.variable.name, mended or EveryThread(_point(assign), in_loop)
     for statement in always_run(region.body, inner_loops=True):
         accesses = list(called_accesses(statement, region.directed))
-        for variable, point in (each for each in accesses if region.is_plain(each[1].site)):
-            place = Place(variable, (), variable.type, point.site)
-            updated = any((v, p.text) == (variable, point.text) and p.kind == "read" for v, p in accesses)
-            if point.kind == "write" and updated and uniformity.is_one_place(place):
-                yield variable.name, EveryThread(point, False)
+        read = {(place.variable, point.text) for place, point in accesses if point.kind == "read"}
+        for place, point in (each for each in accesses if region.is_plain(each[1].site)):
+            updated = point.kind == "write" and (place.variable, point.text) in read
+            if updated and uniformity.is_one_place(place):
+                yield place.variable.name, EveryThread(point, False)
 
 
 def team_findings(directed: Directed, directive: AnyDirective) -> Iterator[EveryThread]:

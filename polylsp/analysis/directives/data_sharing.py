@@ -141,8 +141,8 @@ class TaskData:
         for statement in always_run(Block(statements), inner_loops=True):
             if isinstance(statement, Assign) and self.is_shared(statement.target):
                 yield point_of(statement.target, "write")
-            for variable, point in called_accesses(statement, self.directed):
-                if self.is_shared(Place(variable, (), variable.type, point.site)):
+            for place, point in called_accesses(statement, self.directed):
+                if self.is_shared(place):
                     yield point
             yield from (point_of(r.place, "read") for r in reads_of(statement) if self.is_shared(r.place))
 

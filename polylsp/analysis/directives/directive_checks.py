@@ -63,7 +63,20 @@ from polylsp.ir.directive import (
 )
 from polylsp.ir.effects import loops_in, nodes, walk
 from polylsp.ir.must_execute import all_always_assigned, always_run
-from polylsp.ir.program import Assign, Constant, Declare, Function, Loop, Read, Variable, stripped, within
+from polylsp.ir.program import (
+    Assign,
+    Constant,
+    Declare,
+    Function,
+    Loop,
+    Place,
+    Pointer,
+    Read,
+    Variable,
+    stripped,
+    subscripts,
+    within,
+)
 from polylsp.ir.spelling import spell_place
 from polylsp.ir.verdict import AccessPoint, Dependence, Witness
 from polylsp.poly.budget import Budget, Exhausted
@@ -258,7 +271,7 @@ def _of_loops(directed: Directed, directive: AnyDirective, models: Models) -> tu
         return (wrong,)
     construct = construct_of(directed, directive)
     model = None if construct is None else models.model_of(construct.loop.ordinal)
-    if construct is None:
+    if construct is None or (construct.orphaned and models.serial):
         return ()
     sharing = DataSharing(directed, construct)
     if model is None or any(model[1].scop.loops[one.ordinal].obstacles for one in construct.loops):
@@ -281,7 +294,7 @@ def _called_race(sharing: DataSharing, updates_too: bool) -> Race | ConditionalR
     always = list(always_run(construct.loop.body))
     updates = [
         (
-            s.target.variable,
+            s.target,
             AccessPoint(s.target.variable.source_name, spell_place(s.target), "write", s.target.site),
         )
         for s in always
@@ -289,7 +302,7 @@ def _called_race(sharing: DataSharing, updates_too: bool) -> Race | ConditionalR
     ]
     for by_data in (False, True):
         called = [pair for s in always for pair in called_accesses(s, directed, by_data)]
-        found = [point for variable, point in (*called, *updates) if _is_unguarded(sharing, variable, point)]
+        found = [point for place, point in (*called, *updates) if _is_unguarded(sharing, place)]
         written = next((point for point in found if point.kind == "write"), None)
         if written is not None and by_data:
             return ConditionalRace("two of them update it", written)
@@ -302,12 +315,16 @@ def _called_race(sharing: DataSharing, updates_too: bool) -> Race | ConditionalR
     return None
 
 
-def _is_unguarded(sharing: DataSharing, variable: Variable, point: AccessPoint) -> bool:
-    """True if threads share a variable with static storage, and nothing keeps them apart."""
-    construct = sharing.construct
-    if variable.storage not in ("global", "static") or sharing.has_copies(variable, point.site):
+def _is_unguarded(sharing: DataSharing, place: Place) -> bool:
+    """True if all iterations use one place with static storage, threads share it, and nothing keeps them
+    apart."""
+    construct, variable, site = sharing.construct, place.variable, place.site
+    if variable.storage not in ("global", "static") or sharing.has_copies(variable, site):
         return False
-    return not construct.exclusions(point.site) and not construct.in_order(point.site, point.site)
+    if place.steps and isinstance(variable.type, Pointer):
+        return False
+    fixed = all(isinstance(each, Constant) for each in subscripts(place))
+    return fixed and not construct.exclusions(site) and not construct.in_order(site, site)
 
 
 def _of_region(directed: Directed, directive: AnyDirective, models: Models) -> tuple[Finding, ...]:

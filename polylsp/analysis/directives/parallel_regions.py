@@ -21,8 +21,10 @@ from polylsp.ir.program import (
     AddressOf,
     Array,
     Assign,
+    Binary,
     Block,
     Call,
+    Constant,
     Declare,
     Expr,
     Function,
@@ -35,8 +37,10 @@ from polylsp.ir.program import (
     Simple,
     Site,
     Statement,
+    Unary,
     Unsupported,
     Variable,
+    stripped,
     subexpressions,
     subscripts,
     within,
@@ -88,6 +92,10 @@ class ParallelRegion:
             if each.site is not None and within(site, each.site):
                 yield each
 
+    def is_run_by_all(self, site: Site) -> bool:
+        """True if every thread of the region runs the code at a site, one after the other or at once."""
+        return all(each.words[0] in _PLAIN for each in self.holding(site))
+
     def is_plain(self, site: Site) -> bool:
         """True if every thread of the region runs the code at a site, without synchronisation."""
         return all(each.words == ("simd",) for each in self.holding(site))
@@ -112,7 +120,7 @@ def parallel_region(directed: Directed, directive: AnyDirective) -> ParallelRegi
         return None
     region = ParallelRegion(directed, directive, tuple(d for d in inside if isinstance(d, Directive)))
     own = effects(region.body)
-    flushes = any(d.words == ("flush",) for d in region.inside)
+    flushes = any(d.words == ("flush",) or _exchanges(d) for d in region.inside)
     if any(isinstance(s, Unsupported) for s in walk(region.body)) or busy_waits(region.body, region.inside):
         return None
     if flushes and waits_for_memory(region.body, region.own_variables):
@@ -138,7 +146,9 @@ def is_followed(directed: Directed) -> bool:
     Its callees in tasks may be itself."""
     function = directed.function
     for each in function.directives:
-        if isinstance(each, UnknownDirective) or each.words == ("flush",) or _signals(each):
+        if isinstance(each, UnknownDirective) or each.words == ("flush",) or _exchanges(each):
+            return False
+        if _signals(each):
             return False
         if not (
             _AROUND_TASKS.issuperset(each.words) or "target" in each.words or _is_on_device(directed, each)
@@ -163,9 +173,15 @@ def _stands_in(directive: AnyDirective, site: Site) -> bool:
 
 def _signals(directive: Directive) -> bool:
     """True if a directive may let one thread wait for another one."""
-    if directive.words[0] == "atomic":
-        return any(isinstance(c, OtherClause) and c.name in _EXCHANGING for c in directive.clauses)
     return directive.words[0] in _SIGNALLING
+
+
+def _exchanges(directive: Directive) -> bool:
+    """True for an atomic access by which a thread may observe the progress of others. It orders nothing by
+    itself, unless a loop waits for a value (OpenMP 5.2, 1.4.4)."""
+    return directive.words[0] == "atomic" and any(
+        isinstance(c, OtherClause) and c.name in _EXCHANGING for c in directive.clauses
+    )
 
 
 def statements_at(block: Block, site: Site) -> Iterator[Statement]:
@@ -407,7 +423,9 @@ class _Cutter:
         site = statement.site
         inside = [d for d in self.region.inside if site.first <= d.at <= site.last]
         if all(d.words[0] in _PLAIN for d in inside):
-            self.parts.append(Part("all", site, (statement,)))
+            first = self.of_first_thread(statement)
+            who: Who = "all" if first is None else "first"
+            self.parts.append(Part(who, site, (statement,) if first is None else first.statements))
             return
         self.end()
         if isinstance(statement, Loop):
@@ -419,6 +437,19 @@ class _Cutter:
             if not any(isinstance(s, Jump) for s in walk(statement)):
                 self.rounds.append(Rounds(statement, last, first))
         self.end()
+
+    def of_first_thread(self, statement: Simple) -> Block | None:
+        """The code under a test for the number of the first thread (`if (omp_get_thread_num() == 0)`)."""
+        if not isinstance(statement, If) or statement.otherwise.statements:
+            return None
+        match stripped(statement.condition):
+            case Binary("==", number, Constant(value=0)) | Binary("==", Constant(value=0), number):
+                is_number = _is_thread_number(self.region, stripped(number))
+            case Unary("!", number):
+                is_number = _is_thread_number(self.region, stripped(number))
+            case _:
+                is_number = False
+        return statement.then if is_number else None
 
     def directed(self, directive: Directive, body: list[Simple]) -> None:
         """Add the parts of the code that a directive governs."""
@@ -449,6 +480,18 @@ class _Cutter:
 
 
 _LAST = 1 << 30
+
+
+def _is_thread_number(region: ParallelRegion, value: Expr) -> bool:
+    """True for a call that returns the number of the thread, or a private variable that holds its result
+    alone."""
+    if isinstance(value, Read) and not value.place.steps and value.place.variable in region.own_variables:
+        variable = value.place.variable
+        known = [s for s in walk(region.body) if isinstance(s, Assign) and s.target.variable == variable]
+        if len(known) != 1 or known[0].operator is not None or variable.escapes:
+            return False
+        value = stripped(known[0].value)
+    return isinstance(value, Call) and value.function == "omp_get_thread_num"
 
 
 def _sections(region: ParallelRegion, directive: Directive, body: list[Simple]) -> Iterator[Part]:

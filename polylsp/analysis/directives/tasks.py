@@ -117,9 +117,9 @@ def _races(conflicts: Conflicts, sharing: DataSharing) -> Iterator[Witness]:
 
 
 def _grain(directive: Directive) -> int:
-    """The number of iterations that may be one task: less than twice the `grainsize`."""
+    """The largest number of iterations of one task: less than twice the `grainsize` (OpenMP 5.2, 12.6.1)."""
     given = (c.text for c in directive.clauses if isinstance(c, OtherClause) and c.name == "grainsize")
-    return next((2 * int(text) for text in given), 1)
+    return next((max(2 * int(text) - 1, 1) for text in given), 1)
 
 
 def _in_two_tasks(conflicts: Conflicts, conflict: Conflict, ordinal: int, grain: int) -> Conflict:
@@ -334,6 +334,20 @@ class _Follower:
             if event.site is not None and not isinstance(event, Declare):
                 over = event.site.last  # What a declaration assigns stands at the same tokens.
             yield from self._directed(event) if isinstance(event, Directive) else self._plain(event)
+        if not self.is_over:
+            for statement in self._step():
+                yield _Later("task", Part("one", statement.site, (statement,)), self.chain)
+
+    def _step(self) -> tuple[Simple, ...]:
+        """The step of the innermost loop around the last task of the chain, which follows its body."""
+        site = _site(self.chain[-1])
+        around = [one for one in self.directed.loops if _goes_around(one, site)]
+        loop = around[-1] if around else None
+        inside = self.around is None or (loop is not None and within(loop.site, _site(self.around)))
+        if loop is None or not inside:
+            return ()
+        after = (d for d in self.directed.function.directives if site.last < d.at <= loop.site.last)
+        return () if any(d.site is None for d in after) else tuple(flat(loop.step.statements))
 
     def _directed(self, directive: Directive) -> Iterator[_Later]:
         if directive.words[0] in _EXCLUSIVE and directive.site is not None:

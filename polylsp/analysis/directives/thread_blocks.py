@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import islpy as isl
 
@@ -17,8 +18,9 @@ from polylsp.analysis.dependence.witness import meeting
 from polylsp.analysis.directives.parallel_regions import ParallelRegion, Part, phases
 from polylsp.analysis.directives.races import happens_always
 from polylsp.analysis.directives.thread_order import is_guarded, reads_any
+from polylsp.analysis.directives.unordered import straight_model
 from polylsp.analysis.scop.regions import Nest
-from polylsp.ir.directive import Limit, Unordered
+from polylsp.ir.directive import Directive, Limit, Unordered
 from polylsp.ir.effects import effects, nodes, walk
 from polylsp.ir.program import (
     AddressOf,
@@ -30,6 +32,7 @@ from polylsp.ir.program import (
     subscripts,
     within,
 )
+from polylsp.ir.verdict import Witness
 from polylsp.poly.scop import Access
 
 OfThread = Callable[[int, int], Sequence[tuple[Nest, Conflicts]]]
@@ -56,27 +59,57 @@ def block_finding(region: ParallelRegion, of_thread: OfThread) -> Unordered | No
     team = _team(region)
     if team < 2:
         return None
-    models = [of_thread(number, team) for number in (0, 1)]
-    for phase in phases(region):
-        first, second = (list(_uses(region, model, phase)) for model in models)
-        for source in first:
-            for sink in second:
-                found = _conflict(source, sink)
-                shown = meeting(source.conflicts, found) if found is not None else None
+    straight = [
+        model for n in range(min(team, _MOST_NUMBERS)) if (model := _straight(region, n, team)) is not None
+    ]
+    for models in ([[each] for each in straight], [[c for _, c in of_thread(n, team)] for n in (0, 1)]):
+        for phase in phases(region):
+            used = [list(_uses(region, model, phase)) for model in models]
+            for first, second in combinations(used, 2):
+                shown = _meeting(first, second) or _meeting(second, first)
                 if shown is not None:
                     return Unordered("blocks", shown)
     return None
 
 
+_MOST_NUMBERS = 5
+"""Threads of a team, of code without loops, that are compared with each other."""
+
+
+def _straight(region: ParallelRegion, number: int, team: int) -> Conflicts | None:
+    """The model of a region without loops, for one thread of a team; `None` where code that not every thread
+    runs sets variables of which each has a copy."""
+    if any(isinstance(s, Loop) for s in walk(region.body)):
+        return None
+    alone = (s for s in walk(region.body) if isinstance(s, Assign) and not region.is_run_by_all(s.site))
+    if any(s.target.variable in region.own_variables and not s.target.steps for s in alone):
+        return None
+    calls = region.directed.calls.returning({_NUMBER: number, "omp_get_num_threads": team})
+    return straight_model(region.body, calls)
+
+
+def _meeting(first: list[_Use], second: list[_Use]) -> Witness | None:
+    """An element that two threads access, one of them writing it."""
+    for source in first:
+        for sink in second:
+            found = _conflict(source, sink)
+            shown = meeting(source.conflicts, found) if found is not None else None
+            if shown is not None:
+                return shown
+    return None
+
+
 def _goes_by_number(region: ParallelRegion) -> bool:
-    """True if the threads of a region ask for their numbers, and the function does so nowhere else, where one
-    thread is all."""
+    """True if the threads of a region ask for their numbers, and the function does so in no serial code,
+    where one thread is all."""
     everywhere = [
         n.site for s in walk(region.directed.function.body) for n in nodes(s) if isinstance(n, Call)
         and n.function in (_NUMBER, "omp_get_num_threads")
     ]  # fmt: skip
     named = any(c.function == _NUMBER for c in effects(region.body).calls)
-    return named and all(within(site, region.site) for site in everywhere)
+    known = (d for d in region.directed.function.directives if isinstance(d, Directive))
+    regions = [d.site for d in known if "parallel" in d.words and d.site is not None]
+    return named and all(any(within(site, each) for each in regions) for site in everywhere)
 
 
 def _goes_by_others(region: ParallelRegion) -> bool:
@@ -111,14 +144,12 @@ def _team(region: ParallelRegion) -> int:
     return int(said[0]) if said[0].isdecimal() else 0
 
 
-def _uses(
-    region: ParallelRegion, model: Sequence[tuple[Nest, Conflicts]], phase: Sequence[Part]
-) -> Iterator[_Use]:
+def _uses(region: ParallelRegion, model: Sequence[Conflicts], phase: Sequence[Part]) -> Iterator[_Use]:
     """The accesses of one thread in a phase to memory that all of them share."""
     calls, known = effects(region.body).calls, region.directed.calls
     for part in (each for each in phase if each.who == "all"):
         inside = {one.ordinal for one in region.directed.loops if within(one.site, part.site)}
-        for _, conflicts in model:
+        for conflicts in model:
             for access in conflicts.scop.accesses:
                 if not within(access.site, part.site) or not region.is_plain(access.site):
                     continue

@@ -102,10 +102,14 @@ def _model(sharing: DataSharing, first: Part, second: Part, model_of: ModelOf) -
 
 def _straight(first: tuple[Statement, ...], second: tuple[Statement, ...], calls: Calls) -> Conflicts | None:
     """The model of two pieces without loops, of which the second sees no number that the first one sets."""
-    both = Block((*first, *second))
-    if obstacle(both, calls) is not None:
-        return None
     if not effects(*first).scalars.isdisjoint(v.name for v in effects(*second).variables):
+        return None
+    return straight_model(Block((*first, *second)), calls)
+
+
+def straight_model(both: Block, calls: Calls) -> Conflicts | None:
+    """The model of code without loops."""
+    if obstacle(both, calls) is not None:
         return None
     parameters, own = Parameters(), with_calls(effects(both), calls)
     scope = Scope(parameters, {}, own, isl.Set("{ [] }"), calls=calls)
@@ -288,7 +292,7 @@ def _culprit(region: ParallelRegion, first: Part, second: Part) -> tuple[Unorder
 def _late(region: ParallelRegion, first: Part) -> tuple[UnorderedKind, Directive]:
     """Cause that lets threads go on before others are done with a part."""
     directive = first.directive or region.directive
-    if first.who == "all":
+    if first.who == "all" or first.directive is None:
         return "no-barrier", region.directive
     return ("master" if first.who == "first" else "nowait"), directive
 
@@ -330,8 +334,8 @@ def _accesses(uniformity: Uniformity, part: Part) -> Iterator[tuple[str, AccessP
     for statement in always_run(Block(part.statements), inner_loops=True):
         if isinstance(statement, Assign) and _is_shared(uniformity, statement.target):
             yield _location(statement.target), point_of(statement.target, "write")
-        for variable, access in called_accesses(statement, uniformity.region.directed):
-            if _is_shared(uniformity, Place(variable, (), variable.type, access.site)):
+        for place, access in called_accesses(statement, uniformity.region.directed):
+            if _is_shared(uniformity, place):
                 yield access.text, access
         for read in reads_of(statement):
             if _is_shared(uniformity, read.place):
@@ -367,11 +371,11 @@ def _is_shared(uniformity: Uniformity, place: Place) -> bool:
 
 
 def _is_harmless(uniformity: Uniformity, part: Part, access: AccessPoint, other: AccessPoint) -> bool:
-    """True if all threads store one value in a variable, each before it continues, and another access is no
-    result that threads combine."""
+    """True if all threads store one value in a variable, each before it continues, none of them atomically or
+    in a critical section, and another access is no result that threads combine."""
     if part.who != "all" or access.kind != "write":
         return False
     assigned = [s for s in walk(*part.statements) if isinstance(s, Assign) and s.target.site == access.site]
     same = [s for s in assigned if s.operator is None and uniformity.is_uniform(s.value, memory=True)]
     combined = other.kind == "write" and not uniformity.region.is_plain(other.site)
-    return bool(same) and not combined
+    return bool(same) and uniformity.region.is_plain(access.site) and not combined

@@ -66,15 +66,16 @@ class SummaryAccess:
 
 @dataclass(frozen=True, slots=True)
 class StateAccess:
-    """A variable with static storage that every call of a function surely reads or writes, or an `element`
-    of it (`a[0]`); `owner` is the function that it is a local variable of, if it is one. `by_data`: only
-    calls for which a condition on their arguments holds update it."""
+    """A place that every call of a function surely reads or writes: a variable with static storage, or an
+    element of one or behind a parameter, whose subscripts are constants or in terms of the `parameters`.
+    `owner` is the function that it is a local variable of, if it is one. `by_data`: only calls for which a
+    condition on their arguments holds update it."""
 
-    variable: Variable
+    place: Place
     kind: Literal["read", "write"]
     owner: str = ""
     by_data: bool = False
-    element: str = ""
+    parameters: tuple[Variable, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
