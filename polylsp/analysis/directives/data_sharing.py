@@ -43,6 +43,7 @@ from polylsp.ir.verdict import AccessPoint
 
 _HARMLESS = {"untied", "priority", "nogroup", "nowait", "device", "grainsize", "num_tasks"}
 _DEPEND = re.compile(r"(in|out|inout|mutexinoutset|inoutset) : (.*)")
+_ITEM = re.compile(r"[A-Za-z_]\w*(?:(?: ?\[ ?\d+ ?\])+(?! ?[\[.(-]))?")
 _OF_DATA = {"data", "enter", "exit", "update"}
 _UNORDERED_AMONG_THEMSELVES = {"in", "inoutset"}
 
@@ -80,11 +81,12 @@ def at_once(task: Directive) -> Directive | None:
 
 
 def dependences(clause: Clause) -> frozenset[tuple[str, str]] | None:
-    """Names in a `depend` clause, each with its kind; `None` for other clauses, and for unsupported kinds."""
+    """Items of a `depend` clause, each with its kind: names, and elements at constant subscripts; `None` for
+    other clauses, and for unsupported kinds."""
     if not isinstance(clause, OtherClause) or clause.name != "depend":
         return None
     found = _DEPEND.fullmatch(clause.text)
-    return frozenset((n, found[1]) for n in re.findall(r"[A-Za-z_]\w*", found[2])) if found else None
+    return frozenset((item, found[1]) for item in _ITEM.findall(found[2])) if found else None
 
 
 def may_be_ordered(directed: Directed, first: Directive, second: Directive) -> bool:
@@ -120,10 +122,17 @@ def _is_between(directed: Directed, first: Directive, middle: Directive, last: D
 def _orders(one: Directive, other: Directive) -> bool:
     pairs = [[d for c in each.clauses for d in dependences(c) or ()] for each in (one, other)]
     return any(
-        name == again and (kind != kind_again or kind not in _UNORDERED_AMONG_THEMSELVES)
-        for name, kind in pairs[0]
+        _may_be_one(item, again) and (kind != kind_again or kind not in _UNORDERED_AMONG_THEMSELVES)
+        for item, kind in pairs[0]
         for again, kind_again in pairs[1]
     )
+
+
+def _may_be_one(item: str, other: str) -> bool:
+    """True unless two items of `depend` clauses are different variables, or elements of one array with as
+    many subscripts that differ."""
+    names = [each.partition("[")[0].strip() for each in (item, other)]
+    return names[0] == names[1] and (item == other or item.count("[") != other.count("["))
 
 
 @dataclass(frozen=True)
