@@ -168,7 +168,7 @@ def _parsed_as_one(tokens: tuple[str, ...], declarations: Sequence[Declaration])
     kept: dict[int, Declaration] = dict(enumerate(declarations))
     read = tokens
     opaque: list[str] = []
-    attributes: list[int] = []
+    attributes: list[range] = []
     while True:
         lexer = Lexer(read, kept)
         try:
@@ -192,7 +192,8 @@ def _parsed_as_one(tokens: tuple[str, ...], declarations: Sequence[Declaration])
                 attribute = unknown_attribute(read, position, types.difference(opaque))
                 if attribute is not None:
                     attributes.append(attribute)
-                    read = (*read[:attribute], DROPPED, *read[attribute + 1 :])
+                    dropped = (DROPPED,) * len(attribute)
+                    read = (*read[: attribute.start], *dropped, *read[attribute.stop :])
                     continue
                 index = unknown_type(read, position, types)
                 if index is None or len(opaque) >= _MOST_OPAQUE:
@@ -268,11 +269,12 @@ def _header(tokens: tuple[str, ...]) -> Site:
     return Site(0, max(0, (tokens.index("{") if "{" in tokens else len(tokens)) - 1))
 
 
-def _attribute_problem(tokens: tuple[str, ...], index: int) -> Rejection:
-    """The rejection of a word among a function's specifiers that nothing declares."""
-    text = f"`{tokens[index]}` is not declared; it is read as an attribute"
+def _attribute_problem(tokens: tuple[str, ...], found: range) -> Rejection:
+    """The rejection of a word, or a macro with its arguments, among a function's specifiers that nothing
+    declares."""
+    text = f"`{tokens[found.start]}` is not declared; it is read as an attribute"
     advice = "include the header that defines it, or tell polylsp where it is with `-I`"
-    return Rejection("syntax-error", Site(index, index), text, advice)
+    return Rejection("syntax-error", Site(found.start, found.stop - 1), text, advice)
 
 
 def _undeclared_near(kept: dict[int, Declaration], broken: int, column: int) -> str | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, Union
 
-from pcpp import Preprocessor
+from pcpp import Preprocessor, evaluator
 from pcpp.preprocessor import trigraph
 
 from polylsp.frontends.c.macro_expansion import Overflow, expand_texts
@@ -291,7 +291,22 @@ def whole_number(words: Sequence[str]) -> int | None:
 
 @lru_cache(maxsize=1)
 def _expressions() -> _Expressions:
+    # pcpp rounds quotients towards zero, but those behind remainders down.
+    setattr(evaluator.Value, "__mod__", _remainder)  # noqa: B010
     return _Expressions()
+
+
+_remainder_of_pcpp: Any = evaluator.Value.__mod__
+
+
+def _remainder(left: Any, right: Any) -> Any:
+    """The remainder with the sign of the dividend (C11, 6.5.5)."""
+    right = evaluator.Value(right)
+    values = (left, right)
+    if int(right) == 0 or any(v.exception is not None or v.unsigned for v in values):
+        return _remainder_of_pcpp(left, right)
+    size = abs(int(left)) % abs(int(right))
+    return evaluator.Value(-size if int(left) < 0 else size)
 
 
 class _Expressions(Preprocessor):

@@ -34,12 +34,17 @@ def unknown_type(tokens: tuple[str, ...], position: int, types: frozenset[str]) 
     return None
 
 
-def unknown_attribute(tokens: tuple[str, ...], position: int, types: frozenset[str]) -> int | None:
-    """The index near `position` of a name in a function's header that only an attribute can be: `X void f()`,
-    `double *X a`, `int X f()`."""
+def unknown_attribute(tokens: tuple[str, ...], position: int, types: frozenset[str]) -> range | None:
+    """The tokens near `position`, or at the start, of a name in a function's header that only an attribute
+    can be, or a macro that stands for declarations: `X void f()`, `double *X a`, `int X f()`, `X(y) int f()`.
+    """
     body = tokens.index("{") if "{" in tokens else len(tokens)
     # After `static X`, the rest of a header may be read as declarations of old-style parameters.
     first = next((k for k, token in enumerate(tokens) if token and token not in _STORAGE), body)
+    if first < body - 1 and _is_name(tokens[first]) and tokens[first] not in types:
+        end = _before_header(tokens[:body], first)
+        if end is not None and (tokens[first + 1] == "(" or tokens.count(tokens[first]) == 1):
+            return range(first, end)
     for index in (position - 1, position, position - 2, first):
         if not 0 <= index < body - 1 or not tokens[index] or not _is_name(tokens[index]):
             continue
@@ -50,8 +55,26 @@ def unknown_attribute(tokens: tuple[str, ...], position: int, types: frozenset[s
         specifies = specifies or (index == first and _begins_declarator(tokens, index + 1, types))
         qualifies = (before == "*" or before in _TYPES) and _is_name(after)
         if specifies or qualifies:
-            return index
+            return range(index, index + 1)
     return None
+
+
+def _before_header(header: tuple[str, ...], first: int) -> int | None:
+    """End of an unknown word, or of a macro with its arguments, before a complete header: a type, a name and
+    parameters. `None` where it may be the type, or the name."""
+    partners = matching_brackets(header)
+    is_call = header[first + 1] == "("
+    end = partners.get(first + 1, len(header)) + 1 if is_call else first + 1
+    opening = partners.get(len(header) - 1, 0) if header[-1] == ")" else 0
+    rest = header[end:opening]
+    if not rest:
+        return None
+    if is_call and rest[1:2] == ("(",) and _is_name(rest[0]):
+        return end if _before_header(header, end) is not None else None
+    specifies = rest[0] in _SPECIFIERS and is_call
+    plain = all(token in ("*", "const") or _is_name(token) for token in rest)
+    declares = plain and _is_name(rest[0]) and sum(map(_is_name, rest)) > 1
+    return end if specifies or declares else None
 
 
 _STORAGE = ("static", "extern", "inline")
@@ -78,7 +101,7 @@ def without_attribute(
 
 def _declares(tokens: tuple[str, ...], index: int) -> bool:
     """True if another name follows, and the token before lets a declaration begin."""
-    before = tokens[index - 1] if index else ";"
+    before = next(filter(None, reversed(tokens[:index])), ";")
     if before in ("(", ",") and "{" in tokens[:index]:
         return (
             before == "("
