@@ -402,7 +402,8 @@ def _separated(conflicts: Conflicts, found: _Findings, ordinal: int) -> tuple[As
         index = _separating(conflicts, conflict)
         if index is not None and index.memory.name not in written:
             ends = conflict.source, conflict.sink
-            needed[_separate(index, all(map(conflicts.scop.certain, ends)))] = None
+            apart = _separate_elements(conflict)
+            needed[apart or _separate(index, all(map(conflicts.scop.certain, ends)))] = None
             continue
         pair = _equal_inputs(conflicts, conflict, ordinal)
         if pair is None:
@@ -447,6 +448,16 @@ def _separate(index: IndexElement, certain: bool) -> Assumption:
         return Assumption("other", (array,), f"the values of `{array}` do not decrease")
     used = "" if certain else " among those that are used"
     return Assumption("distinct-values", (array,), f"`{array}` has no repeated value{used}")
+
+
+def _separate_elements(conflict: Conflict) -> Assumption | None:
+    """The assumption that the elements themselves differ, for an access with several subscripts from index
+    arrays: each array may well have repeated values. `None` for other accesses."""
+    text = conflict.source.text
+    several = len(conflict.source.chosen_by) > 1 and not any(e.in_row for e in conflict.source.chosen_by)
+    if not several or conflict.sink.text != text:
+        return None
+    return Assumption("other", (text,), f"no two iterations use the same `{text}`")
 
 
 def _separating(conflicts: Conflicts, conflict: Conflict) -> IndexElement | None:
