@@ -237,10 +237,11 @@ inside of other loops: on a loop alone they are an action of their own."""
 
 def faster(trials: Trials) -> Iterator[Possible]:
     """The transforms of a function's loops that make them faster."""
-    yield from _restructured(trials)
+    restructured = tuple(_restructured(trials))
     for loop in trials.subject.facts.loops:
         yield from _sums(trials, loop)
         yield from _jams(trials, loop)
+    yield from restructured
 
 
 def _sums(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
@@ -306,8 +307,8 @@ def feasibility(trials: Trials) -> Feasibility:
     possible: list[Possible] = []
     refused: list[Refused] = []
     transformed = trials.subject.language == C.name
-    if transformed:
-        possible += faster(trials)
+    # Those worth most are tried first.
+    speed = list(faster(trials)) if transformed else []
     for loop in trials.subject.facts.loops:
         refused += _refused(trials, loop)
         if not transformed:
@@ -319,7 +320,7 @@ def feasibility(trials: Trials) -> Feasibility:
         refused += _not_together(trials)
     refused += _without_kernels(trials)
     work = tuple(_operations(trials))
-    return Feasibility(tuple(possible), tuple(refused), work, trials.unfinished)
+    return Feasibility((*possible, *speed), tuple(refused), work, trials.unfinished)
 
 
 # --- Directives --------------------------------------------------------------------------

@@ -153,8 +153,8 @@ class Document:
         return self.shown != before
 
     def wish(self, span: Span) -> bool:
-        """Learn that the actions on a part of the text are wished for; answers whether that is news, and there
-        was no time to try edits of a function there. They come first from now on."""
+        """Learn that the actions on a part of the text are wished for; answers whether that is news, and some
+        edits there were not tried, for lack of time. They come first from now on."""
         if not self.is_reported or self.report is None:
             return False
         source, asked = self.tried

@@ -7,6 +7,7 @@ are reported.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -173,9 +174,22 @@ def _is_known(region: ParallelRegion, conflicts: Conflicts, access: Access) -> b
         spelling = scop.parameters.get(name or "", name or "")
         if not relation.involves_dims(_PARAMETER, k, 1):
             continue
-        if region.sharing.varies(spelling) or (name in scop.derived and not _is_determined(relation, k)):
+        if region.sharing.varies(spelling) or _is_own(region, spelling):
+            return False
+        if name in scop.derived and not _is_determined(relation, k):
             return False
     return True
+
+
+def _is_own(region: ParallelRegion, spelling: str) -> bool:
+    """True for a value, as it is spelled, that each thread finds by its number or by variables of its own
+    (`rank[t]`), or that a call returns."""
+    own = {variable.source_name for variable in region.own_variables}
+    words = set(_WORD.findall(spelling))
+    return "(" in spelling or not words.isdisjoint(own)
+
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def _is_determined(relation: isl.Map, number: int) -> bool:
