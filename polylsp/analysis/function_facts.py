@@ -464,8 +464,7 @@ def _directives(
         return None if alone is None else (alone, Conflicts(alone.scop))
 
     def of_thread(number: int, team: int) -> list[tuple[Nest, Conflicts]]:
-        numbered = asked.calls.returning({"omp_get_thread_num": number, "omp_get_num_threads": team})
-        cut_anew = cut(function, numbered, asked.live, asked.budget)
+        cut_anew = cut(function, asked.calls.in_thread(number, team), asked.live, asked.budget)
         return [(nest, Conflicts(nest.scop)) for nest in cut_anew.nests]
 
     serial = function.name in wanted.serial

@@ -77,6 +77,8 @@ UNORDERED = frozenset(
 """Functions that keep no order among threads, write no memory through their arguments, and return. The state
 that some of them have (a generator's) stays consistent by the library."""
 
+THREAD_NUMBER, TEAM_SIZE = "omp_get_thread_num", "omp_get_num_threads"
+
 ALLOCATING = frozenset(("malloc", "calloc"))
 """Functions that keep no order among threads either, and return memory that nothing else names."""
 

@@ -12,6 +12,7 @@ from operator import add, mul, sub
 from typing import TYPE_CHECKING, Literal
 
 from polylsp.analysis.directives.thread_order import keeps_no_order, with_locks
+from polylsp.analysis.scop.call_effects import with_arguments
 from polylsp.analysis.scop.summaries import Calls, StateAccess
 from polylsp.ir.directive import Directive, OtherClause
 from polylsp.ir.effects import effects, nodes, walk
@@ -210,13 +211,14 @@ def _seen_by_caller(access: StateAccess, call: Call) -> Place | None:
     place, values = access.place, dict(zip(access.parameters, call.arguments, strict=False))
     if len(access.parameters) > len(call.arguments):
         return None
+    named = {parameter.name: argument for parameter, argument in values.items()}
     steps: list[Index | Field] = []
     for step in place.steps:
         if isinstance(step, Index):
-            at = _substituted(step.subscript, values)
+            at = with_arguments(step.subscript, named)
             if at is None:
                 return None
-            step = Index(at)
+            step = Index(_folded(at))
         steps.append(step)
     if place.variable not in values:
         return Place(place.variable, tuple(steps), place.type, call.site)
@@ -233,25 +235,6 @@ def _seen_by_caller(access: StateAccess, call: Call) -> Place | None:
             return Place(variable, (*outer, *steps[1:]), place.type, call.site)
         case _:
             return None
-
-
-def _substituted(value: Expr, values: Mapping[Variable, Expr]) -> Expr | None:
-    """An integer in terms of parameters with their `values` in place of them."""
-    match value:
-        case Read(Place(variable, ())):
-            given = values.get(variable)
-            is_kept = given is not None and given.type == variable.type
-            return given if is_kept else None
-        case Cast(operand, of_type, site):
-            inner = _substituted(operand, values)
-            return None if inner is None else _folded(Cast(inner, of_type, site))
-        case Binary(symbol, left, right, of_type, site):
-            one, other = _substituted(left, values), _substituted(right, values)
-            if one is None or other is None:
-                return None
-            return _folded(Binary(symbol, one, other, of_type, site))
-        case _:
-            return value
 
 
 def _folded(value: Expr) -> Expr:

@@ -474,7 +474,7 @@ def _not_combined(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScala
 
 
 def _one_race(found: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Findings of a loop, reduced to one race that no clause mends, and all other findings."""
+    """Findings of a loop with one race that no clause mends, at most."""
     every = list(found)
     wrong = [f for f in every if not isinstance(f, (Lacking, ConditionalRace))]
     return (*wrong[:1], *(f for f in every if isinstance(f, (Lacking, ConditionalRace))))

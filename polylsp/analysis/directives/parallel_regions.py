@@ -17,6 +17,7 @@ from polylsp.analysis.directives.thread_order import busy_waits, keeps_no_order,
 from polylsp.analysis.scop.obstacles import flat
 from polylsp.ir.directive import AnyDirective, Directive, OtherClause, UnknownDirective
 from polylsp.ir.effects import effects, expressions, walk
+from polylsp.ir.library import THREAD_NUMBER
 from polylsp.ir.program import (
     AddressOf,
     Array,
@@ -146,9 +147,9 @@ def is_followed(directed: Directed) -> bool:
     Its callees in tasks may be itself."""
     function = directed.function
     for each in function.directives:
-        if isinstance(each, UnknownDirective) or each.words == ("flush",) or _exchanges(each):
+        if isinstance(each, UnknownDirective) or each.words == ("flush",):
             return False
-        if _signals(each):
+        if _exchanges(each) or _signals(each):
             return False
         if not (
             _AROUND_TASKS.issuperset(each.words) or "target" in each.words or _is_on_device(directed, each)
@@ -491,7 +492,7 @@ def _is_thread_number(region: ParallelRegion, value: Expr) -> bool:
         if len(known) != 1 or known[0].operator is not None or variable.escapes:
             return False
         value = stripped(known[0].value)
-    return isinstance(value, Call) and value.function == "omp_get_thread_num"
+    return isinstance(value, Call) and value.function == THREAD_NUMBER
 
 
 def _sections(region: ParallelRegion, directive: Directive, body: list[Simple]) -> Iterator[Part]:

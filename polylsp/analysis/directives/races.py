@@ -6,6 +6,7 @@ enough. Private copies follow OpenMP 5.2, 5.1 and OpenACC 3.3, 2.6.1.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,9 +21,11 @@ from polylsp.analysis.directives.loop_forms import counter_of, in_next_chunk
 from polylsp.analysis.directives.thread_order import is_guarded, keeps_no_order
 from polylsp.ir.directive import Condition, Directive, ReductionClause, Sharing, Transfer
 from polylsp.ir.effects import nodes, walk
+from polylsp.ir.library import THREAD_NUMBER
 from polylsp.ir.program import Call, Function, Loop, Site, Variable, within
 from polylsp.poly.scop import Access, Memory, ScopStatement
 
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _COPYING = ("private", "firstprivate", "lastprivate", "linear")
 
 
@@ -64,13 +67,15 @@ class DataSharing:
         named = {n for d in self._holding(site) for n in (*listed(d, "private"), *reduced(d))}
         return variable.source_name in named
 
-    def varies(self, name: str) -> bool:
-        """True if threads may have different values of a variable (source name) when the loop begins."""
-        if name in self.directed.per_thread or self.construct.orphaned:
+    def varies(self, spelling: str) -> bool:
+        """True if threads may have different values of a variable (source name), or of what is found through
+        one or by the number of a thread (`rank[t]`), when the loop begins."""
+        if self.construct.orphaned:
             return True
         region = self.construct.region
         own = copied_by(region) if region is not None else frozenset[str]()
-        return name in own | {v.source_name for v in self._region_variables}
+        own |= self.directed.per_thread | {v.source_name for v in self._region_variables}
+        return not own.isdisjoint(_WORD.findall(spelling)) or THREAD_NUMBER in spelling
 
     @property
     def is_region(self) -> bool:

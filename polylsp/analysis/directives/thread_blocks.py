@@ -7,7 +7,6 @@ are reported.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -23,6 +22,7 @@ from polylsp.analysis.directives.unordered import straight_model
 from polylsp.analysis.scop.regions import Nest
 from polylsp.ir.directive import Directive, Limit, Unordered
 from polylsp.ir.effects import effects, nodes, walk
+from polylsp.ir.library import TEAM_SIZE, THREAD_NUMBER
 from polylsp.ir.program import (
     AddressOf,
     Assign,
@@ -39,7 +39,6 @@ from polylsp.poly.scop import Access
 OfThread = Callable[[int, int], Sequence[tuple[Nest, Conflicts]]]
 """Models of the function's nests, in which the thread has a number and its team a size."""
 
-_NUMBER = "omp_get_thread_num"
 _PARAMETER = isl.dim_type.param
 
 
@@ -60,10 +59,7 @@ def block_finding(region: ParallelRegion, of_thread: OfThread) -> Unordered | No
     team = _team(region)
     if team < 2:
         return None
-    straight = [
-        model for n in range(min(team, _MOST_NUMBERS)) if (model := _straight(region, n, team)) is not None
-    ]
-    for models in ([[each] for each in straight], [[c for _, c in of_thread(n, team)] for n in (0, 1)]):
+    for models in _models(region, team, of_thread):
         for phase in phases(region):
             used = [list(_uses(region, model, phase)) for model in models]
             for first, second in combinations(used, 2):
@@ -77,16 +73,23 @@ _MOST_NUMBERS = 5
 """Threads of a team, of code without loops, that are compared with each other."""
 
 
-def _straight(region: ParallelRegion, number: int, team: int) -> Conflicts | None:
-    """The model of a region without loops, for one thread of a team; `None` where code that not every thread
-    runs sets variables of which each has a copy."""
+def _models(region: ParallelRegion, team: int, of_thread: OfThread) -> Iterator[list[list[Conflicts]]]:
+    """The models of the first threads of a team, for each thread: of the region alone where it has no loops,
+    then of the nests of the function."""
+    if _is_straight(region):
+        views = (region.directed.calls.in_thread(n, team) for n in range(min(team, _MOST_NUMBERS)))
+        found = (straight_model(region.body, each) for each in views)
+        yield [[model] for model in found if model is not None]
+    yield [[conflicts for _, conflicts in of_thread(number, team)] for number in (0, 1)]
+
+
+def _is_straight(region: ParallelRegion) -> bool:
+    """True for a region without loops, in which code that not every thread runs sets no variables of which
+    each has a copy."""
     if any(isinstance(s, Loop) for s in walk(region.body)):
-        return None
+        return False
     alone = (s for s in walk(region.body) if isinstance(s, Assign) and not region.is_run_by_all(s.site))
-    if any(s.target.variable in region.own_variables and not s.target.steps for s in alone):
-        return None
-    calls = region.directed.calls.returning({_NUMBER: number, "omp_get_num_threads": team})
-    return straight_model(region.body, calls)
+    return not any(s.target.variable in region.own_variables and not s.target.steps for s in alone)
 
 
 def _meeting(first: list[_Use], second: list[_Use]) -> Witness | None:
@@ -105,9 +108,9 @@ def _goes_by_number(region: ParallelRegion) -> bool:
     where one thread is all."""
     everywhere = [
         n.site for s in walk(region.directed.function.body) for n in nodes(s) if isinstance(n, Call)
-        and n.function in (_NUMBER, "omp_get_num_threads")
+        and n.function in (THREAD_NUMBER, TEAM_SIZE)
     ]  # fmt: skip
-    named = any(c.function == _NUMBER for c in effects(region.body).calls)
+    named = any(c.function == THREAD_NUMBER for c in effects(region.body).calls)
     known = (d for d in region.directed.function.directives if isinstance(d, Directive))
     regions = [d.site for d in known if "parallel" in d.words and d.site is not None]
     return named and all(any(within(site, each) for each in regions) for site in everywhere)
@@ -174,22 +177,9 @@ def _is_known(region: ParallelRegion, conflicts: Conflicts, access: Access) -> b
         spelling = scop.parameters.get(name or "", name or "")
         if not relation.involves_dims(_PARAMETER, k, 1):
             continue
-        if region.sharing.varies(spelling) or _is_own(region, spelling):
-            return False
-        if name in scop.derived and not _is_determined(relation, k):
+        if region.sharing.varies(spelling) or (name in scop.derived and not _is_determined(relation, k)):
             return False
     return True
-
-
-def _is_own(region: ParallelRegion, spelling: str) -> bool:
-    """True for a value, as it is spelled, that each thread finds by its number or by variables of its own
-    (`rank[t]`), or that a call returns."""
-    own = {variable.source_name for variable in region.own_variables}
-    words = set(_WORD.findall(spelling))
-    return "(" in spelling or not words.isdisjoint(own)
-
-
-_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def _is_determined(relation: isl.Map, number: int) -> bool:

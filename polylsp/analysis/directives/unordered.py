@@ -305,10 +305,8 @@ def _scalar_meeting(uniformity: Uniformity, first: Part, second: Part) -> Witnes
     region, sinks = uniformity.region, list(_accesses(uniformity, second))
     for location, source in _accesses(uniformity, first):
         for other, sink in sinks:
-            if (source.variable, location) != (sink.variable, other) or "write" not in (
-                source.kind,
-                sink.kind,
-            ):
+            is_one = (source.variable, location) == (sink.variable, other)
+            if not is_one or "write" not in (source.kind, sink.kind):
                 continue
             if any(
                 _is_harmless(uniformity, *pair) for pair in ((first, source, sink), (second, sink, source))

@@ -100,10 +100,10 @@ def inlined(call: Call, calls: Calls) -> Expr | None:
     if summary is None or summary.returns is None or len(summary.parameters) != len(call.arguments):
         return None
     given = {v.name: a for v, a in zip(summary.parameters, call.arguments, strict=True)}
-    return _with_arguments(summary.returns, given)
+    return with_arguments(summary.returns, given)
 
 
-def _with_arguments(returned: Expr, given: Mapping[str, Expr]) -> Expr | None:
+def with_arguments(returned: Expr, given: Mapping[str, Expr]) -> Expr | None:
     """An expression of numbers, with arguments in the place of parameters, and their members for those of
     parameters."""
     match returned:
@@ -119,13 +119,13 @@ def _with_arguments(returned: Expr, given: Mapping[str, Expr]) -> Expr | None:
             of = argument.place
             return Read(Place(of.variable, (*of.steps, *more), place.type, of.site))
         case Unary(_, operand) | Cast(operand):
-            inner = _with_arguments(operand, given)
+            inner = with_arguments(operand, given)
             return None if inner is None else replace(returned, operand=inner)
         case Binary(_, left, right):
-            first, second = _with_arguments(left, given), _with_arguments(right, given)
+            first, second = with_arguments(left, given), with_arguments(right, given)
             return None if first is None or second is None else replace(returned, left=first, right=second)
         case Select(condition, then, otherwise):
-            parts = [_with_arguments(each, given) for each in (condition, then, otherwise)]
+            parts = [with_arguments(each, given) for each in (condition, then, otherwise)]
             test, one, other = parts
             if test is None or one is None or other is None:
                 return None
@@ -284,7 +284,7 @@ def _single(
     """The path to the one element at a subscript that the callee computes from its arguments; `None` where it
     may count from the end of an array."""
     given = {v.name: a for v, a in zip(summary.parameters, call.arguments, strict=True)}
-    expression = _with_arguments(subscript, given)
+    expression = with_arguments(subscript, given)
     first = path.steps[-1] if path.steps else None
     if expression is None or not isinstance(first, At) or not isinstance(first.index, Poly):
         return None

@@ -8,7 +8,7 @@ from math import prod
 from typing import Literal
 
 from polylsp.ir.effects import effects, walk
-from polylsp.ir.library import BORROWING, effect_of
+from polylsp.ir.library import BORROWING, TEAM_SIZE, THREAD_NUMBER, effect_of
 from polylsp.ir.liveness import Callees
 from polylsp.ir.program import (
     Array,
@@ -197,8 +197,10 @@ class Calls:
         blind = (name for name, one in self.summaries.items() if not (one.counters or one.reads_static))
         return Callees(borrowing, frozenset(blind))
 
-    def returning(self, values: Mapping[str, int]) -> Calls:
-        """The same where functions without arguments and effects return known integers."""
+    def in_thread(self, number: int, team: int) -> Calls:
+        """The same as one thread of a team sees them, where OpenMP's functions return its number and the size
+        of the team."""
+        values = {THREAD_NUMBER: number, TEAM_SIZE: team}
         known = {
             name: Summary(name, f"{name} {value}", (), (), (), Constant(value, _INT, Site(0, 0)), state=())
             for name, value in values.items()
