@@ -63,7 +63,7 @@ def test_a_function_that_cannot_be_decided_costs_itself_alone(monkeypatch: pytes
 
 
 def test_schedules_that_fail_cost_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    def has_schedules(_function: Function, _calls: object, wanted: Wanted) -> bool:
+    def has_schedules(_function: Function, _calls: object, wanted: Wanted, _keep: object) -> bool:
         return wanted.schedules
 
     monkeypatch.setattr(decisions, "facts", failing(decisions.facts, has_schedules))
