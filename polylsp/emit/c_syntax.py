@@ -87,9 +87,10 @@ def _parsed(text: str) -> Node:
 
 def every(node: Node) -> Iterator[Node]:
     """A node and all that is inside it."""
-    yield node
-    for child in node.children:
-        yield from every(child)
+    waiting = [node]
+    while waiting:
+        yield (one := waiting.pop())
+        waiting.extend(reversed(one.children))
 
 
 def loop_text(subject: Subject, ordinal: int) -> LoopText | Declined:

@@ -49,3 +49,25 @@ def test_a_choice_of_the_smaller_of_two_is_a_minimum(test: Poly, kind: str | Non
     ((monomial, _),) = choice(Compare(">=", test), N, M).terms
     (atom,) = monomial
     assert isinstance(atom, Choice) if kind is None else atom == Extremum(kind, N, M)  # type: ignore[arg-type]
+
+
+SEVEN = Poly.constant(7)
+
+
+@pytest.mark.parametrize(
+    ("test", "then", "otherwise", "wanted", "pieces"),
+    [
+        (N - M, extremum("max", N, SEVEN), extremum("max", M, SEVEN), "j >= n and j >= m and j >= 7", 1),
+        (N - M, extremum("max", SEVEN, N), extremum("max", M, SEVEN), "j >= n and j >= m and j >= 7", 1),
+        (M - N, extremum("max", N, SEVEN), extremum("max", M, SEVEN), "j >= 7 and (j >= n or j >= m)", None),
+        (M - N, extremum("min", N, SEVEN), extremum("min", M, SEVEN), "j >= n or j >= m or j >= 7", None),
+        (M, extremum("max", N, J), extremum("max", M, J), "(m >= 0 and j >= n) or (m < 0 and j >= m)", None),
+        (M, extremum("max", N, J), extremum("max", M, N), "j >= n and (m >= 0 or j >= m)", None),
+    ],
+)
+def test_a_choice_of_extremes_with_a_common_part_is_an_extremum(
+    test: Poly, then: Poly, otherwise: Poly, wanted: str, pieces: int | None
+) -> None:
+    found = holds(J - choice(Compare(">=", test), then, otherwise))
+    assert found.is_equal(isl.Set(f"[n, m] -> {{ [j] : {wanted} }}"))
+    assert pieces is None or found.n_basic_set() == pieces

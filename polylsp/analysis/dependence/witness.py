@@ -364,14 +364,17 @@ def _one_dimension(pairs: isl.Map, depth: int) -> isl.Map:
 
 
 def _direction(pairs: isl.Map, depth: int, sign: int) -> str:
-    before_, after = (isl.dim_type.in_, depth, isl.dim_type.out, depth), "<" if sign > 0 else ">"
-    found = ""
-    if not pairs.order_lt(*before_).is_empty():
-        found += after
-    if not pairs.equate(*before_).is_empty():
-        found += "="
-    if not pairs.order_gt(*before_).is_empty():
-        found += ">" if sign > 0 else "<"
+    iterators, found = (isl.dim_type.in_, depth, isl.dim_type.out, depth), ""
+    ways = (
+        (pairs.order_lt, "<" if sign > 0 else ">"),
+        (pairs.equate, "="),
+        (pairs.order_gt, ">" if sign > 0 else "<"),
+    )
+    for restricted, direction in ways:
+        if not restricted(*iterators).is_empty():
+            found += direction
+        if len(found) > 1:
+            break
     return found if len(found) == 1 else "*"
 
 

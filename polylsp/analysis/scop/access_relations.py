@@ -7,6 +7,7 @@ arrays or counters overflow, and, for Python, at which a subscript counts from t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
 from itertools import combinations
 
 import islpy as isl
@@ -207,7 +208,7 @@ def access_of(
         access.text,
         access.update,
         indirect,
-        None if beyond is None else lambda hints: beyond(hints).params(),
+        None if beyond is None else cache(partial(_values_of, beyond)),
         *_row(raw, access),
         from_end(raw, access, relation, parameters),
         access.reached,
@@ -216,6 +217,11 @@ def access_of(
         beyond if access.region is None else None,
         _chosen_by(name, raw, access, plan, plans, parameters),
     )
+
+
+def _values_of(beyond: Callable[[bool], isl.Set], hints: bool) -> isl.Set:
+    """The parameter values at which an access leaves its array."""
+    return beyond(hints).params()
 
 
 def _chosen_by(

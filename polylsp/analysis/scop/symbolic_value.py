@@ -301,7 +301,32 @@ def choice(condition: Condition, then: Poly, otherwise: Poly) -> Poly:
             return extremum("min", then, otherwise)
         if condition.value in (-more, -more - 1):
             return extremum("max", then, otherwise)
-    return Poly.atom(Choice(condition, then, otherwise))
+    return _of_chosen_part(condition, then, otherwise) or Poly.atom(Choice(condition, then, otherwise))
+
+
+def _of_chosen_part(condition: Condition, then: Poly, otherwise: Poly) -> Poly | None:
+    """`max(a < b ? a : b, c)` for `a < b ? max(a, c) : max(b, c)`, as compilers of loops write the larger of
+    three values, if the choice of a part is an extremum too: isl then needs no union for it."""
+    for kind, part, common in _extremes(then):
+        for other_kind, other, beside in _extremes(otherwise):
+            chosen = choice(condition, part, other) if (kind, common) == (other_kind, beside) else None
+            if chosen is not None and not _chooses(chosen):
+                return extremum(kind, chosen, common)
+    return None
+
+
+def _extremes(value: Poly) -> Iterator[tuple[Literal["min", "max"], Poly, Poly]]:
+    """The two operands of a value that is an extremum, either first."""
+    match value.terms:
+        case (((Extremum(kind, left, right),), 1),):
+            yield kind, left, right
+            yield kind, right, left
+        case _:
+            pass
+
+
+def _chooses(value: Poly) -> bool:
+    return any(isinstance(atom, Choice) for monomial, _ in value.terms for atom in monomial)
 
 
 def modulo(value: Poly, size: int) -> Poly:
