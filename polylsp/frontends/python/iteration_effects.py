@@ -1,0 +1,331 @@
+"""Effects of an iteration: code that its operators, properties and calls run, and the arrays that they read.
+
+`effects` takes an iteration and the paths of the arrays whose elements it stores. It returns the conditions
+under which nothing else changes, and the arrays that are read; it raises an error where an effect may join
+two iterations.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from polylsp.frontends.python.iteration_numbers import (
+    Axis,
+    IterationNumber,
+    is_counted,
+    iteration_numbers,
+    path_of_name,
+)
+from polylsp.frontends.python.kinds import DEFAULTDICT, Instance, Number, Other
+from polylsp.frontends.python.live_ranges import spelled
+from polylsp.frontends.python.lowering_scope import Context
+from polylsp.frontends.python.names import Callable, ClassOf, Value
+from polylsp.frontends.python.nodes import bindings_in, nodes_in, nodes_in_all, own_nodes
+from polylsp.frontends.python.numpy_functions import VIEW_ATTRIBUTES
+from polylsp.frontends.python.purity import (
+    GROWING,
+    Scope,
+    assumed_of_call,
+    bound_values,
+    effect_of_call,
+    effect_of_operations,
+    reads,
+)
+from polylsp.frontends.python.reading_loops import is_assertion, is_simple
+from polylsp.frontends.python.sharing_by_names import FunctionNames, Sharing, parents
+from polylsp.frontends.python.value_edges import OF_WHOLE
+from polylsp.ir.program import Floating
+from polylsp.ir.verdict import Assumption
+
+MOST_PURE_CALLS = 2
+"""Functions of unknown effect that a verdict may rest on: more of them help no one."""
+
+
+class DependsError(Exception):
+    """Something in a loop that may join two of its iterations."""
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """An iteration of a loop, all of whose statements are of known effect. `numbers` are the names that are
+    another whole number in each one; `own` are the names that it binds."""
+
+    context: Context
+    function: FunctionNames
+    loop: ast.For
+    scope: Scope
+    nodes: list[ast.AST]
+    sharing: Sharing
+    numbers: dict[str, IterationNumber]
+    own: frozenset[str]
+
+    @classmethod
+    def of(cls, context: Context, function: FunctionNames, loop: ast.For, axis: Axis) -> Iteration | None:
+        """The iteration of an axis of a loop; `None` where a statement may do more than its targets say."""
+        if (
+            loop.orelse
+            or id(loop) in context.caught
+            or not all(is_simple(context, one, loop) for one in own_nodes(loop.body))
+        ):
+            return None
+        numbers = dict(iteration_numbers(context, *axis))
+        nodes = nodes_in_all(loop.body)
+        bound = [n.id for n in bindings_in(loop.body)]
+        shadowed = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        numbers = {name: number for name, number in numbers.items() if name not in shadowed}
+        targets = {n.id for n in nodes_in(loop.target) if isinstance(n, ast.Name)}
+        own, sharing = frozenset((*bound, *targets)), Sharing(function, loop)
+        return cls(context, function, loop, function.scope, nodes, sharing, numbers, own)
+
+    def values_outside(self, name: str) -> list[ast.expr | None]:
+        """The values that the function gives a name outside of the loop, `None` for an unknown one."""
+        nodes = [n for n in self.function.nodes if not self.sharing.is_inside(n)]
+        values = list(bound_values(nodes, name))
+        return [*values, None] if name in self.function.parameters else values
+
+    @cached_property
+    def evaluated(self) -> list[ast.AST]:
+        """The nodes that each iteration evaluates: those of the body, and of what the loop runs over."""
+        return [
+            *self.nodes,
+            *([] if is_counted(self.scope.path, self.loop.iter) else nodes_in(self.loop.iter)),
+        ]
+
+    @cached_property
+    def comprehended(self) -> frozenset[str]:
+        """Names that comprehensions bind."""
+        targets = (n.target for n in self.nodes if isinstance(n, ast.comprehension))
+        return frozenset(n.id for n in nodes_in_all(targets) if isinstance(n, ast.Name))
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """Effects of an iteration: the `assumptions` that they rest on, and the paths of the `arrays` from
+    outside that it and the functions of the file that it calls read; `called` are names that the function
+    binds and the iteration calls."""
+
+    assumptions: tuple[Assumption, ...]
+    arrays: tuple[str, ...]
+    called: frozenset[str]
+
+
+def effects(iteration: Iteration, sums: AbstractSet[str], stored: Sequence[str]) -> Effects:
+    """The effects of an iteration that adds to `sums` and stores elements of the arrays with the paths
+    `stored`; raises `DependsError` where one may join two iterations."""
+    _check_properties(iteration)
+    _check_operations(iteration, frozenset(stored))
+    calls = _check_calls(iteration, stored)
+    reached = (one for each in calls.followed for one in _arrays_reached(iteration, *each))
+    return Effects(tuple(calls.assumed), (*_arrays_read(iteration, sums), *reached), _called(iteration))
+
+
+@dataclass(frozen=True, slots=True)
+class _Calls:
+    """Calls of an iteration: the conditions under which they change nothing, and those of functions of the
+    file, which are `followed`."""
+
+    assumed: dict[Assumption, None] = field(default_factory=dict[Assumption, None])
+    followed: list[tuple[ast.Call, Callable]] = field(default_factory=list[tuple[ast.Call, Callable]])
+
+    def assume(self, sentence: str) -> None:
+        """Add a condition, if there is one."""
+        if sentence:
+            self.assumed[assumption(sentence)] = None
+
+
+def _check_properties(iteration: Iteration) -> None:
+    """Raise an error where a property of an object is read: that runs code."""
+    functions = {id(n.func) for n in iteration.nodes if isinstance(n, ast.Call)}
+    for node in iteration.nodes:
+        of, _, name = node.id.rpartition(".") if isinstance(node, ast.Name) else ("", "", "")
+        read = ast.Attribute(ast.Name(of), name) if of else node
+        if (
+            isinstance(read, ast.Attribute)
+            and id(node) not in functions
+            and iteration.context.is_property(read)
+        ):
+            raise DependsError
+
+
+def _check_operations(iteration: Iteration, stored: AbstractSet[str]) -> None:
+    """Raise an error where operators on objects of the file may change something, where elements of a
+    defaultdict or values of an iterator are read that are no elements of what is `stored`, and where a
+    generator expression, which reads names later, may outlive the iteration."""
+    nodes = iteration.evaluated
+    if effect_of_operations(iteration.scope, [iteration.loop, *nodes]) != "reads":
+        raise DependsError
+    # What the loop itself runs over may be an iterator.
+    read = (n for n in iteration.nodes if isinstance(n, ast.Name | ast.Attribute))
+    if any(path_of_name(n) not in iteration.own and iteration.function.is_iterator(n) for n in read):
+        raise DependsError
+    if any(path_of_name(n) not in stored and _holds_changing(iteration, n) for n in iteration.nodes):
+        raise DependsError
+    around = parents(nodes)
+    for node in nodes:
+        match node:
+            case ast.Subscript(value=of) if iteration.context.kind(of) == DEFAULTDICT:
+                raise DependsError
+            case ast.GeneratorExp() if not isinstance(around.get(id(node)), ast.Call | ast.For):
+                raise DependsError
+            case _:
+                pass
+
+
+def _holds_changing(iteration: Iteration, node: ast.AST) -> bool:
+    """True for a name of an object that holds others which reads may change, and for one that may be such
+    an object, of a class that nothing tells."""
+    path = path_of_name(node)
+    if not path:
+        return False
+    points_to = iteration.function.points_to
+    is_told = isinstance(node, ast.expr) and bool(iteration.scope.classes_of(node))
+    is_outer = path.split(".")[0] not in iteration.own | iteration.comprehended
+    if is_outer and points_to.holds_changing(path):
+        return True
+    return not is_told and points_to.is_changing(path, is_outer)
+
+
+def _check_calls(iteration: Iteration, stored: Sequence[str]) -> _Calls:
+    """The calls that an iteration makes; raises an error where one may change something, or may read elements
+    of other iterations."""
+    scope, function = iteration.scope, iteration.function
+    names = {*stored, *(f".{path.rpartition('.')[2]}" for path in stored)}
+    found = _Calls()
+    pure: dict[str, None] = {}
+    for call in [n for n in iteration.evaluated if isinstance(n, ast.Call)]:
+        if is_assertion(call) or grown(call):
+            continue
+        effect, declared = effect_of_call(scope, call), scope.callee(call)
+        inside = isinstance(call.func, ast.Name) and call.func.id in function.functions_inside
+        if effect == "acts" or isinstance(declared, ClassOf) or inside:
+            raise DependsError
+        if effect == "unknown":
+            pure[spelled(iteration.context.text(call.func))] = None
+        elif reads(scope, call):
+            found.assume(assumed_of_call(scope, call))
+        elif isinstance(declared, Callable):
+            if not (names | iteration.own).isdisjoint(declared.outer):
+                raise DependsError
+            found.followed.append((call, declared))
+            for sentence in declared.assumes:
+                found.assume(sentence)
+        _check_arguments(iteration, call, stored, declared is None and not reads(scope, call))
+    if len(pure) > MOST_PURE_CALLS:
+        raise DependsError
+    if pure:
+        quoted = " and ".join(f"`{name}`" for name in pure)
+        verb = "computes its result from its" if len(pure) == 1 else "compute their results from their"
+        found.assumed[Assumption("pure-call", tuple(pure), f"{quoted} {verb} arguments alone")] = None
+    return found
+
+
+def _check_arguments(iteration: Iteration, call: ast.Call, stored: Sequence[str], is_unknown: bool) -> None:
+    """Raise an error where a call is given the object that has an array whose elements are stored."""
+    owners = {path.split(".")[0] for path in stored if "." in path}
+    given = (*call.args, *(one.value for one in call.keywords))
+    if any(isinstance(one, ast.Name) and one.id in owners for one in given):
+        raise DependsError
+    function = call.func
+    of = function.value if isinstance(function, ast.Attribute) else None
+    bare = isinstance(of, ast.Name) and of.id in owners
+    if is_unknown and bare and isinstance(of, ast.Name) and not iteration.scope.classes_of(of):
+        raise DependsError
+
+
+def _called(iteration: Iteration) -> frozenset[str]:
+    """Names that the function binds and the iteration calls."""
+    calls = (n.func for n in iteration.evaluated if isinstance(n, ast.Call))
+    names = {f.id for f in calls if isinstance(f, ast.Name)}
+    return frozenset(names & iteration.context.kinds.local - iteration.function.parameters.keys())
+
+
+def _arrays_read(iteration: Iteration, sums: AbstractSet[str]) -> list[str]:
+    """The paths from outside that an iteration reads, and that may lead to arrays."""
+    nodes = iteration.evaluated
+    around = parents(nodes)
+    in_calls = {id(n) for call in nodes if isinstance(call, ast.Call) for n in nodes_in(call)}
+    found: dict[str, None] = {}
+    for node in nodes:
+        if not isinstance(node, ast.Name | ast.Attribute) or iteration.scope.path(node):
+            continue
+        parent = around.get(id(node))
+        is_called = _is_function(node, parent)
+        of_method = isinstance(parent, ast.Attribute) and _is_function(parent, around.get(id(parent)))
+        is_part = isinstance(parent, ast.Attribute) and not (of_method or parent.attr in VIEW_ATTRIBUTES)
+        last = node.attr if isinstance(node, ast.Attribute) else ""
+        path = path_of_name(node)
+        if not path or is_called or is_part or last in OF_WHOLE | VIEW_ATTRIBUTES:
+            continue
+        is_own = path.split(".")[0] in iteration.own or path in sums
+        kind = iteration.context.kind(node)
+        is_part_of = isinstance(parent, ast.Subscript) and parent.value is node
+        is_guess = (_is_told_by_use(iteration, path) and id(node) in in_calls) or _is_result(iteration, path)
+        is_number = isinstance(kind, Number) and not is_guess and not is_part_of
+        is_object = isinstance(kind, Instance) and (of_method or _is_identity(parent))
+        if not is_own and not is_number and not is_object and kind != Other("a string"):
+            found[path] = None
+    return list(found)
+
+
+def _is_result(iteration: Iteration, name: str) -> bool:
+    """True for a name that is bound to what a function of the file gives."""
+    values = iteration.values_outside(name)
+    return any(isinstance(v, ast.Call) and iteration.scope.callee(v) is not None for v in values)
+
+
+def _is_told_by_use(iteration: Iteration, name: str) -> bool:
+    """True for a parameter whose real value is taken for a number by its use alone."""
+    kind, given = iteration.context.kinds.of_name(name), iteration.function.parameters.get(name)
+    real = isinstance(kind, Number) and isinstance(kind.type, Floating)
+    return real and given is not None and given.annotation is None
+
+
+def _arrays_reached(iteration: Iteration, call: ast.Call, declared: Callable) -> Iterator[str]:
+    """The variables and attributes, as paths, that a function of the file reads and that may be arrays;
+    raises an error where the object of an attribute is not known."""
+    function = call.func
+    of = path_of_name(function.value) if isinstance(function, ast.Attribute) else ""
+    owners = iteration.scope.classes_of(function.value) if isinstance(function, ast.Attribute) and of else []
+    fields = dict(owners[0].fields) if len(owners) == 1 else {}
+    for name in declared.outer:
+        attribute = name.removeprefix(".")
+        known = iteration.scope.declarations.get(name)
+        if name == attribute:
+            is_number = isinstance(known, Value) and isinstance(known.kind, Number)
+            yield from () if is_number else (name,)
+        elif attribute not in fields:
+            raise DependsError
+        elif not isinstance(fields[attribute], Number):
+            yield f"{of}.{attribute}"
+
+
+# --------------------------------------------------------------------------------------------------
+# Statements and expressions.
+# --------------------------------------------------------------------------------------------------
+
+
+def assumption(sentence: str) -> Assumption:
+    """A condition in words, about the first name that it quotes."""
+    return Assumption("other", (sentence.split("`")[1],), spelled(sentence))
+
+
+def grown(call: ast.Call) -> str:
+    """The name of the list that a call adds to, or takes from; empty for other calls."""
+    match call.func:
+        case ast.Attribute(value=ast.Name(id=name), attr=method) if method in GROWING:
+            return name
+        case _:
+            return ""
+
+
+def _is_function(node: ast.AST, parent: ast.AST | None) -> bool:
+    return isinstance(parent, ast.Call) and parent.func is node
+
+
+def _is_identity(node: ast.AST | None) -> bool:
+    """True for `v is None`, which reads nothing of an object."""
+    return isinstance(node, ast.Compare) and all(isinstance(one, ast.Is | ast.IsNot) for one in node.ops)
