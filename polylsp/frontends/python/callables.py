@@ -15,6 +15,7 @@ from functools import lru_cache
 from polylsp.core.processes import contained
 from polylsp.core.query import query
 from polylsp.frontends.python.annotations import annotated, signature
+from polylsp.frontends.python.class_changes import changed
 from polylsp.frontends.python.definitions import Class, Item
 from polylsp.frontends.python.function_effects import with_effect
 from polylsp.frontends.python.inference import Kinds, inferred
@@ -359,12 +360,15 @@ def with_methods(
     names: Mapping[str, Declaration],
     known: Known,
     keeping: Mapping[str, frozenset[str]],
+    changes: Mapping[str, frozenset[str]],
 ) -> dict[str, ClassOf]:
     """The classes of a file with their methods, those of their bases in the file among them; `keeping`: names
-    that each method retains elsewhere than in its object."""
+    that each method retains elsewhere than in its object; `changes`: attributes that are set from outside."""
     bases = {each.name: each.bases for each in classes}
     descriptors = frozenset(_descriptors(classes, bases))
     own = {each.name: _methods_own(each, known, keeping, descriptors) for each in classes}
+    for name, attributes in changes.items():
+        own[name] |= changed(name, attributes, own[name])
     derived: dict[str, dict[str, dict[str, Callable]]] = {}
     for name, one in own.items():
         for above in _above(name, bases):

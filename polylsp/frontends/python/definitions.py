@@ -50,12 +50,13 @@ class Item:
 @dataclass(frozen=True, slots=True)
 class Class:
     """A class: its name, its bases, and the lines of its body that are in no method; `methods` are its
-    functions."""
+    functions, `decorators` the words of its decorators."""
 
     name: str
     bases: tuple[str, ...]
     body: Item
     methods: tuple[Item, ...]
+    decorators: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +236,8 @@ class _Cutter:
             own = _item(self.tokens, name, "", rest)
             bases = tuple(word for word in words[at + 1 :] if word.isidentifier())
             methods = tuple(item for item in self.functions if item.owner == name)
-            self.classes.append(Class(name, bases, own, methods))
+            above = texts[lines[first].first : lines[header].first]
+            self.classes.append(Class(name, bases, own, methods, tuple(above)))
             return
         self.functions.append(_item(self.tokens, name, owner, lines[first:end]))
         self.block(header + 1, end, f"{name}.", "")

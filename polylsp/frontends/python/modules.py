@@ -20,6 +20,7 @@ from polylsp.frontends.python.callables import (
     parameter_kinds,
     with_methods,
 )
+from polylsp.frontends.python.class_changes import changes
 from polylsp.frontends.python.definitions import Item, Outline
 from polylsp.frontends.python.escapes import (
     Kept,
@@ -127,7 +128,7 @@ def environment(items: Outline) -> Environment:
     called, keeping = _called(items, names, known)
     names |= called
     inside = seen_inside(items.functions, known)
-    methods = with_methods(items.classes, names, known, keeping)
+    methods = with_methods(items.classes, names, known, keeping, changes(items))
     return Environment(with_effects_of_callees(names | methods), inside)
 
 
