@@ -78,10 +78,10 @@ def _is_new(name: str, methods: Mapping[str, Callable]) -> bool:
 
 def _is_wrapped(one: Class) -> bool:
     """True for a class whose decorators or metaclass may set attributes of it."""
-    around = {word for word in one.decorators if word.isidentifier()}
+    words = {word for word in one.decorators if word.isidentifier()}
     if "metaclass" in one.bases and one.bases[-1] not in _METACLASSES:
         return True
-    return bool(one.decorators) and not (around & _DECORATORS)
+    return not words <= _DECORATORS
 
 
 @query(size=2048)
