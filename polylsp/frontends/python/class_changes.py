@@ -52,12 +52,13 @@ def changes(items: Outline) -> dict[str, frozenset[str]]:
     every = {attribute for of, attribute in found if of == ANY}
     own = {name: every | {a for of, a in found if of == name} for name in names}
     bases = {one.name: [base for base in one.bases if base in own] for one in items.classes}
-    for _ in names:
+    spreads = any(own.values())
+    while spreads:
         # An object of a class may be one of a derived class, which has the attributes of its bases.
-        for name in names:
-            for base in bases[name]:
-                own[name] |= own[base]
-                own[base] |= own[name]
+        spreads = False
+        for name, base in ((one, base) for one in names for base in bases[one]):
+            spreads |= own[name] != own[base]
+            own[name] = own[base] = own[name] | own[base]
     return {name: frozenset(one) for name, one in own.items() if one}
 
 
@@ -78,10 +79,21 @@ def _is_new(name: str, methods: Mapping[str, Callable]) -> bool:
 
 def _is_wrapped(one: Class) -> bool:
     """True for a class whose decorators or metaclass may set attributes of it."""
-    words = {word for word in one.decorators if word.isidentifier()}
     if "metaclass" in one.bases and one.bases[-1] not in _METACLASSES:
         return True
-    return not words <= _DECORATORS
+    return any(_DECORATORS.isdisjoint(path) for path in _decorators(one))
+
+
+def _decorators(one: Class) -> Iterator[list[str]]:
+    """The words of the path of each decorator of a class: `dataclasses`, `dataclass`."""
+    path, depth = list[str](), 0
+    for word in one.decorators:
+        if word == "@" and not depth:
+            yield from [path] if path else []
+            path = []
+        depth += (word in ("(", "[")) - (word in (")", "]"))
+        path += [word] if word.isidentifier() and not depth else []
+    yield from [path] if path else []
 
 
 @query(size=2048)
