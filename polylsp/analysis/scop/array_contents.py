@@ -27,8 +27,7 @@ from polylsp.analysis.scop.symbolic_value import (
 from polylsp.analysis.scop.walk_scope import Frame, Scope, header
 from polylsp.analysis.scop.walk_state import At, Contents, Opaque, Value
 from polylsp.ir.effects import Effects, element_of, follows_pointer, may_alias_types
-from polylsp.ir.liveness import addresses_given
-from polylsp.ir.program import Array, Call, Place, Pointer, Type, Variable
+from polylsp.ir.program import Array, Place, Pointer, Type, Variable
 from polylsp.poly.budget import parsed_map, parsed_set
 from polylsp.poly.scop import Guard
 
@@ -175,24 +174,17 @@ def without_written(scope: Scope, accesses: Iterable[RawAccess]) -> None:
             _drop(scope, base.name, base.variable, led, access.type)
 
 
-def without_changed(scope: Scope, own: Effects, called: Iterable[Call] = ()) -> None:
-    """Drop the contents of arrays that statements with some effects may write, and those that calls which are
-    no reads may reach."""
+def without_changed(scope: Scope, own: Effects, called: bool = False) -> None:
+    """Drop the contents of arrays that statements with some effects may write; if `called`, of all that
+    unknown functions may reach."""
     for place in own.places if scope.contents else ():
         _drop(scope, place.variable.name, place.variable, follows_pointer(place), place.type)
-    without_given(scope, called)
-
-
-def without_given(scope: Scope, called: Iterable[Call]) -> None:
-    """Drop the contents of arrays that calls may reach, by an address that they are given or that is stored,
-    whatever becomes of the accesses that are known of them."""
-    given = [addresses_given(call) for call in called] if scope.contents else []
-    if given:
-        reached = scope.parameters.addresses.flow.sources("*", *set[str]().union(*given))
+    if called:
+        stored = scope.parameters.addresses.flow.sources("*")
         scope.contents = {
             n: c
             for n, c in scope.contents.items()
-            if _is_local(n, c) and f"&{n}" not in reached and not c.variable.escapes
+            if _is_local(n, c) and f"&{n}" not in stored and not c.variable.escapes
         }
 
 

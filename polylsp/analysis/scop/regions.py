@@ -16,7 +16,7 @@ from polylsp.analysis.scop.access_relations import to_scop
 from polylsp.analysis.scop.accesses import allocation, split
 from polylsp.analysis.scop.array_contents import without_changed
 from polylsp.analysis.scop.bounded_trips import bound_trips
-from polylsp.analysis.scop.call_effects import allocates, is_quiet, manages_memory, with_calls
+from polylsp.analysis.scop.call_effects import allocates, manages_memory, with_calls
 from polylsp.analysis.scop.counters import condition_inside, counting_up
 from polylsp.analysis.scop.evaluation import entry_value
 from polylsp.analysis.scop.obstacles import (
@@ -558,8 +558,8 @@ class _Cutter:
         self.detach(frozenset(v.name for v in changed))
         for variable in changed:
             self.renew(variable, statement, variable.name in led)
-        calls = [c for c in own.calls if unknown or not is_quiet(c, self.calls)]
-        without_changed(self.state, with_calls(own, self.calls), calls)
+        calls = own.calls if unknown else [c for c in own.calls if self.calls.of(c) is None and not c.pure]
+        without_changed(self.state, with_calls(own, self.calls), called=bool(calls))
         if unknown:
             self.forget_all(statement)
         self.state.parameters.epoch += 1

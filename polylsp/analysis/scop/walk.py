@@ -512,9 +512,7 @@ class _Walker:
         outer, guards = scope.active, scope.guards
         state = dict(scope.environment), outer, tuple(scope.frames), scope.parameters.epoch, scope.detail
         region.entries[loop.ordinal] = LoopEntry(loop, *state, scope.contents)
-        own = effects(loop)
-        calls = (c for c in own.calls if not is_quiet(c, scope.calls))
-        without_changed(scope, with_calls(own, scope.calls), calls)
+        without_changed(scope, with_calls(effects(loop), scope.calls))
         contents, mark = scope.contents, len(self.stores)
         starts = self.starts_on_input(loop)
         entered = enter_loop(loop, scope)
