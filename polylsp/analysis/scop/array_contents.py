@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polylsp.analysis.scop.paths import Path, RawAccess, ValueOf, is_pointer_like, resolve
+from polylsp.analysis.scop.paths import Path, RawAccess, is_pointer_like
 from polylsp.analysis.scop.symbolic_value import (
     ZERO,
     Compare,
@@ -25,9 +25,9 @@ from polylsp.analysis.scop.symbolic_value import (
     is_affine,
 )
 from polylsp.analysis.scop.walk_scope import Frame, Scope, header
-from polylsp.analysis.scop.walk_state import At, Contents, Opaque, Value
+from polylsp.analysis.scop.walk_state import At, Contents, Value
 from polylsp.ir.effects import Effects, element_of, follows_pointer, may_alias_types
-from polylsp.ir.program import Array, Place, Pointer, Type, Variable
+from polylsp.ir.program import Array, Pointer, Type, Variable
 from polylsp.poly.budget import parsed_map, parsed_set
 from polylsp.poly.scop import Guard
 
@@ -126,15 +126,11 @@ def _to_element(inner: tuple[str, ...], around: tuple[str, ...], subscript: Poly
     return parsed_map(header(notation, scope.parameters) + text)
 
 
-def element(place: Place, scope: Scope, value_of: ValueOf) -> Poly | None:
+def element(path: Path, scope: Scope) -> Poly | None:
     """The value of an element of an array with known contents; `None` where it is unknown."""
-    if not (scope.contents or place.variable.values) or len(place.steps) != 1:
+    known, subscript = scope.contents.get(path.base.name), _subscript(path)
+    if subscript is None:
         return None
-    path = resolve(place, scope, value_of)
-    subscript = None if isinstance(path, Opaque) else _subscript(path)
-    if isinstance(path, Opaque) or subscript is None:
-        return None
-    known = scope.contents.get(path.base.name)
     if known is None:
         return _of_table(path.base.variable, subscript) if path.base.name == path.base.variable.name else None
     around, inner = known.around, scope.dimensions

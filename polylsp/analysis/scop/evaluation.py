@@ -475,8 +475,11 @@ def value_read(expression: Read, scope: Scope) -> Value:
     """Value of an element, where the contents of its array are known; else an unknown one, with the element
     where the nest does not write it."""
     unknown, place = _opaque(expression, scope), expression.place
-    if (known := element(place, scope, value_of)) is not None:
-        return known
+    if (scope.contents or place.variable.values) and len(place.steps) == 1:
+        path = resolve(place, scope, value_of)
+        known = None if isinstance(path, Opaque) else element(path, scope)
+        if known is not None:
+            return known
     whole = place.variable.name in scope.effects.scalars and not isinstance(place.variable.type, Pointer)
     if not scope.frames or whole or is_written(place, scope):
         return unknown
