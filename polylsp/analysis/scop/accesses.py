@@ -146,8 +146,6 @@ class Accesses:
         if isinstance(path, Opaque):
             self.scope.object_to(path)
             self.region.lost_pointers = True
-            if kind == "write":
-                self.scope.contents = {}
             yield from self._pointers(place)
             return
         yield from self._pointers(place)

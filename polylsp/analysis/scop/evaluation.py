@@ -12,7 +12,6 @@ from typing import Literal
 
 import islpy as isl
 
-from polylsp.analysis.scop.array_contents import element
 from polylsp.analysis.scop.paths import invariant_place, is_written, no_overlap, resolve, resolve_pointer
 from polylsp.analysis.scop.symbolic_value import (
     FALSE,
@@ -472,14 +471,8 @@ def _assume_untouched(variable: Variable, of_type: Type, scope: Scope) -> None:
 
 
 def value_read(expression: Read, scope: Scope) -> Value:
-    """Value of an element, where the contents of its array are known; else an unknown one, with the element
-    where the nest does not write it."""
+    """Unknown value of an element, with the element where the nest does not write it."""
     unknown, place = _opaque(expression, scope), expression.place
-    if (scope.contents or place.variable.values) and len(place.steps) == 1:
-        path = resolve(place, scope, value_of)
-        known = None if isinstance(path, Opaque) else element(path, scope)
-        if known is not None:
-            return known
     whole = place.variable.name in scope.effects.scalars and not isinstance(place.variable.type, Pointer)
     if not scope.frames or whole or is_written(place, scope):
         return unknown
