@@ -364,18 +364,11 @@ def _one_dimension(pairs: isl.Map, depth: int) -> isl.Map:
 
 
 def _direction(pairs: isl.Map, depth: int, sign: int) -> str:
-    iterators, found = (isl.dim_type.in_, depth, isl.dim_type.out, depth), ""
-    ways = (
-        (pairs.order_lt, "<" if sign > 0 else ">"),
-        (pairs.equate, "="),
-        (pairs.order_gt, ">" if sign > 0 else "<"),
-    )
-    for restricted, direction in ways:
-        if not restricted(*iterators).is_empty():
-            found += direction
-        if len(found) > 1:
-            break
-    return found if len(found) == 1 else "*"
+    iterators, signs = (isl.dim_type.in_, depth, isl.dim_type.out, depth), "<=>" if sign > 0 else ">=<"
+    ways = zip((pairs.order_lt, pairs.equate, pairs.order_gt), signs, strict=True)
+    found = (direction for restricted, direction in ways if not restricted(*iterators).is_empty())
+    first, second = next(found, "*"), next(found, "")
+    return "*" if second else first
 
 
 def _shared(source: ScopStatement, sink: ScopStatement) -> int:

@@ -305,8 +305,9 @@ def choice(condition: Condition, then: Poly, otherwise: Poly) -> Poly:
 
 
 def _of_chosen_part(condition: Condition, then: Poly, otherwise: Poly) -> Poly | None:
-    """`max(a < b ? a : b, c)` for `a < b ? max(a, c) : max(b, c)`, as compilers of loops write the larger of
-    three values, if the choice of a part is an extremum too: isl then needs no union for it."""
+    """`max(max(a, b), c)` for `a > b ? max(a, c) : max(b, c)`, which code for the larger of three values
+    spells, and the like: a choice of two extremes with a common operand (`None` for others). isl needs no
+    union for it."""
     for kind, part, common in _extremes(then):
         for other_kind, other, beside in _extremes(otherwise):
             chosen = choice(condition, part, other) if (kind, common) == (other_kind, beside) else None

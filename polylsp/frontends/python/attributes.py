@@ -17,7 +17,7 @@ from polylsp.frontends.python import numpy_functions
 from polylsp.frontends.python.inference import Kinds
 from polylsp.frontends.python.kinds import REAL, UNKNOWN, WHOLE, Array, Instance, Kind, Number
 from polylsp.frontends.python.names import Callable, ClassOf, Declarations, prefixes
-from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all, own_nodes
+from polylsp.frontends.python.nodes import nodes_in, nodes_in_all, own_nodes, parents
 from polylsp.frontends.python.usage import kinds_by_use, range_bounds
 
 _OF_ARRAYS = frozenset(("shape", "T", "size", "ndim", "dtype", "real", "imag", "nbytes", "itemsize", "flat"))
@@ -146,7 +146,7 @@ class _Uses:
 
 def _uses(body: Sequence[ast.stmt]) -> _Uses:
     found = _Uses(nodes_in_all(body))
-    around = {id(child): node for node in found.nodes for child in children(node)}
+    around = parents(found.nodes)
     for node in found.nodes:
         parent = around.get(id(node))
         if isinstance(node, ast.Name):

@@ -16,7 +16,7 @@ from polylsp.core.query import query
 from polylsp.frontends.python.definitions import Class, Item, Outline
 from polylsp.frontends.python.kinds import UNKNOWN
 from polylsp.frontends.python.names import Callable, name_of
-from polylsp.frontends.python.nodes import children, nodes_in_all
+from polylsp.frontends.python.nodes import nodes_in_all, parents
 from polylsp.frontends.python.syntax import body_of
 
 Change = tuple[str, str]
@@ -33,6 +33,11 @@ _DECORATORS = frozenset(
 _METACLASSES = frozenset(("ABCMeta", "EnumMeta", "EnumType", "type"))
 _CALLING = frozenset(("partial", "vectorize", "frompyfunc", "namedtuple", "NewType", "TypeVar"))
 """Functions of modules that call a class, or leave it as it is."""
+_KEEPING = (
+    *(ast.Assign, ast.NamedExpr, ast.Return, ast.Yield, ast.List, ast.Dict, ast.Set),
+    *(ast.IfExp, ast.BoolOp, ast.For, ast.Starred, ast.Lambda, ast.comprehension),
+)
+"""Code that may give a class inside of it another name."""
 
 
 def changes(items: Outline) -> dict[str, frozenset[str]]:
@@ -85,7 +90,7 @@ def _is_wrapped(one: Class) -> bool:
 
 
 def _decorators(one: Class) -> Iterator[list[str]]:
-    """The words of the path of each decorator of a class: `dataclasses`, `dataclass`."""
+    """The path of each decorator of a class, word by word, without arguments."""
     path, depth = list[str](), 0
     for word in one.decorators:
         if word == "@" and not depth:
@@ -110,21 +115,22 @@ def _set_by(item: Item, classes: tuple[str, ...], methods: tuple[str, ...]) -> t
 
 def _found(item: Item, classes: frozenset[str], methods: frozenset[str]) -> Iterator[Change]:
     nodes = nodes_in_all(body_of(item))
-    around = {id(child): node for node in nodes for child in children(node)}
+    around = parents(nodes)
     for node in nodes:
         match node:
             case ast.Attribute(value=of, attr=name, ctx=ast.Store() | ast.Del()):
-                for one in _classes_of(of, item, classes):
-                    parent = around.get(id(node))
-                    value = parent.value if isinstance(parent, ast.Assign | ast.AnnAssign) else None
-                    yield from () if _is_plain(value) and name not in methods else ((one, name),)
-                if name in methods and not (isinstance(of, ast.Name) and of.id in classes):
-                    # A property has a setter of its own; another method is hidden by the object's attribute.
-                    yield from () if _is_own(of, item) else ((ANY, name),)
+                parent = around.get(id(node))
+                value = parent.value if isinstance(parent, ast.Assign | ast.AnnAssign) else None
+                if name in methods or not _is_plain(value):
+                    yield from ((one, name) for one in _classes_of(of, item, classes))
+                is_class = isinstance(of, ast.Name) and of.id in classes
+                # A property has a setter of its own; another method is hidden by the object's attribute.
+                if name in methods and not is_class and not _is_own(of, item):
+                    yield ANY, name
             case ast.Call(func=ast.Name(id="setattr"), args=[of, name, *_]):
-                for one in _classes_of(of, item, classes):
-                    told = isinstance(name, ast.Constant) and isinstance(name.value, str)
-                    yield one, str(name.value) if told and isinstance(name, ast.Constant) else ANY
+                told = name.value if isinstance(name, ast.Constant) else None
+                attribute = told if isinstance(told, str) else ANY
+                yield from ((one, attribute) for one in _classes_of(of, item, classes))
             case ast.Name(id=name, ctx=ast.Load()) if name in classes:
                 if _is_given_away(node, around):
                     yield name, ANY
@@ -166,13 +172,5 @@ def _is_given_away(node: ast.AST, around: Mapping[int, ast.AST]) -> bool:
             return not (name_of(parent) in _CALLING or (is_builtin and name_of(parent) != "setattr"))
         case ast.keyword(arg=name):
             return name not in ("default_factory", "key", "metaclass", "dtype")
-        case (
-            ast.Assign() | ast.NamedExpr() | ast.Return() | ast.Yield() | ast.List() | ast.Dict() | ast.Set()
-        ):
-            return True
-        case ast.List() | ast.Dict() | ast.Set():
-            return True
-        case ast.IfExp() | ast.BoolOp() | ast.For() | ast.Starred() | ast.Lambda() | ast.comprehension():
-            return True
         case _:
-            return False
+            return isinstance(parent, _KEEPING)

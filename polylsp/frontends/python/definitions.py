@@ -49,8 +49,8 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Class:
-    """A class: its name, its bases, and the lines of its body that are in no method; `methods` are its
-    functions, `decorators` the words of its decorators."""
+    """A class; its `body` has the lines that are in no method, `methods` its functions, and `decorators` the
+    tokens of its decorators."""
 
     name: str
     bases: tuple[str, ...]

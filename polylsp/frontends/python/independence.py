@@ -20,12 +20,7 @@ from polylsp.frontends.python.iteration_effects import (
     effects,
     grown,
 )
-from polylsp.frontends.python.iteration_numbers import (
-    axes,
-    is_counted,
-    is_natural,
-    path_of_name,
-)
+from polylsp.frontends.python.iteration_numbers import axes, is_counted, is_natural, path_of_name
 from polylsp.frontends.python.kinds import (
     ARRAY_OF_OBJECTS,
     ARRAY_OF_STRINGS,
@@ -40,12 +35,9 @@ from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.nodes import bindings_in, nodes_in, own_nodes
 from polylsp.frontends.python.numpy_arguments import asks_for_objects, overlaps_itself
 from polylsp.frontends.python.numpy_functions import VIEW_ATTRIBUTES
-from polylsp.frontends.python.purity import (
-    bound_values,
-    freshness,
-)
+from polylsp.frontends.python.purity import bound_values, freshness
 from polylsp.frontends.python.reading_loops import own_reads, scope_of
-from polylsp.frontends.python.sharing_by_names import FunctionNames, parents
+from polylsp.frontends.python.sharing_by_names import FunctionNames
 from polylsp.frontends.python.value_edges import OF_WHOLE
 from polylsp.ir.verdict import Assumption, Parallel, Reduction
 
@@ -333,7 +325,7 @@ class _Independence:
             if kind not in (None, UNKNOWN) and not (isinstance(kind, Array) and not kind.lists):
                 raise DependsError
             self._assume_elements(element)
-        around = parents(self.iteration.nodes)
+        around = self.iteration.around
         for node in self.iteration.nodes:
             if not isinstance(node, ast.Name | ast.Attribute) or path_of_name(node) != path:
                 continue

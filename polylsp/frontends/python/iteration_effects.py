@@ -24,7 +24,7 @@ from polylsp.frontends.python.kinds import DEFAULTDICT, Instance, Number, Other
 from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.names import Callable, ClassOf, Value
-from polylsp.frontends.python.nodes import bindings_in, nodes_in, nodes_in_all, own_nodes
+from polylsp.frontends.python.nodes import bindings_in, nodes_in, nodes_in_all, own_nodes, parents
 from polylsp.frontends.python.numpy_functions import VIEW_ATTRIBUTES
 from polylsp.frontends.python.purity import (
     GROWING,
@@ -36,12 +36,12 @@ from polylsp.frontends.python.purity import (
     reads,
 )
 from polylsp.frontends.python.reading_loops import is_assertion, is_simple
-from polylsp.frontends.python.sharing_by_names import FunctionNames, Sharing, parents
+from polylsp.frontends.python.sharing_by_names import FunctionNames, Sharing
 from polylsp.frontends.python.value_edges import OF_WHOLE
 from polylsp.ir.program import Floating
 from polylsp.ir.verdict import Assumption
 
-MOST_PURE_CALLS = 2
+_MOST_PURE_CALLS = 2
 """Functions of unknown effect that a verdict may rest on: more of them help no one."""
 
 
@@ -94,6 +94,11 @@ class Iteration:
             *self.nodes,
             *([] if is_counted(self.scope.path, self.loop.iter) else nodes_in(self.loop.iter)),
         ]
+
+    @cached_property
+    def around(self) -> dict[int, ast.AST]:
+        """The node around each of these nodes, by its identity."""
+        return parents(self.evaluated)
 
     @cached_property
     def comprehended(self) -> frozenset[str]:
@@ -164,12 +169,11 @@ def _check_operations(iteration: Iteration, stored: AbstractSet[str]) -> None:
         raise DependsError
     if any(path_of_name(n) not in stored and _holds_changing(iteration, n) for n in iteration.nodes):
         raise DependsError
-    around = parents(nodes)
     for node in nodes:
         match node:
             case ast.Subscript(value=of) if iteration.context.kind(of) == DEFAULTDICT:
                 raise DependsError
-            case ast.GeneratorExp() if not isinstance(around.get(id(node)), ast.Call | ast.For):
+            case ast.GeneratorExp() if not isinstance(iteration.around.get(id(node)), ast.Call | ast.For):
                 raise DependsError
             case _:
                 pass
@@ -214,7 +218,7 @@ def _check_calls(iteration: Iteration, stored: Sequence[str]) -> _Calls:
             for sentence in declared.assumes:
                 found.assume(sentence)
         _check_arguments(iteration, call, stored, declared is None and not reads(scope, call))
-    if len(pure) > MOST_PURE_CALLS:
+    if len(pure) > _MOST_PURE_CALLS:
         raise DependsError
     if pure:
         quoted = " and ".join(f"`{name}`" for name in pure)
@@ -245,8 +249,7 @@ def _called(iteration: Iteration) -> frozenset[str]:
 
 def _arrays_read(iteration: Iteration, sums: AbstractSet[str]) -> list[str]:
     """The paths from outside that an iteration reads, and that may lead to arrays."""
-    nodes = iteration.evaluated
-    around = parents(nodes)
+    nodes, around = iteration.evaluated, iteration.around
     in_calls = {id(n) for call in nodes if isinstance(call, ast.Call) for n in nodes_in(call)}
     found: dict[str, None] = {}
     for node in nodes:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from polylsp.frontends.python.array_ranks import subscripted
 from polylsp.frontends.python.kinds import Array, Kind, Number, Other, element_type, joined
-from polylsp.frontends.python.nodes import children, nodes_in, own_nodes
+from polylsp.frontends.python.nodes import nodes_in, own_nodes, parents
 
 _KindOf = Callable[[ast.expr], Kind | None]
 
@@ -85,7 +85,7 @@ def plain_lists(body: Sequence[ast.AST], given: Mapping[str, object]) -> dict[st
         return {}
     bound = Counter(n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
     spoilt = {name for name in found if bound[name] != len(values[name])} | set(_inside(nodes))
-    around = {id(child): node for node in nodes for child in children(node)}
+    around = parents(nodes)
     loads = (n for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.id in found)
     spoilt |= {node.id for node in loads if not _is_by_element(node, around, found[node.id])}
     return {name: rank for name, rank in found.items() if name not in spoilt}

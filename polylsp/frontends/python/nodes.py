@@ -31,6 +31,11 @@ def children(node: ast.AST) -> list[ast.AST]:
     return _below(node, _fields(type(node)))
 
 
+def parents(nodes: Iterable[ast.AST]) -> dict[int, ast.AST]:
+    """The node around each node directly below some nodes, by its identity."""
+    return {id(child): node for node in nodes for child in children(node)}
+
+
 def nodes_in(node: ast.AST) -> list[ast.AST]:
     """A node and all below it, level by level."""
     found = [node]

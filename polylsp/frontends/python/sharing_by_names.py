@@ -15,7 +15,7 @@ from polylsp.frontends.python.iteration_numbers import path_of_name
 from polylsp.frontends.python.kinds import ITERATOR, is_whole
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.names import Value
-from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all, own_nodes
+from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all, own_nodes, parents
 from polylsp.frontends.python.numpy_arguments import asks_for_objects
 from polylsp.frontends.python.numpy_functions import LIKE_MAKERS, MAKERS, numpy_name
 from polylsp.frontends.python.points_to import PointsTo
@@ -248,8 +248,3 @@ def _is_shared(scope: Scope, node: ast.AST, around: dict[int, ast.AST]) -> bool:
             case _:
                 node = parent
     return False
-
-
-def parents(nodes: Sequence[ast.AST]) -> dict[int, ast.AST]:
-    """The node around each node, by its identity."""
-    return {id(child): node for node in nodes for child in children(node)}

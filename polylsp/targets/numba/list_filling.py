@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from polylsp.emit.subject import Subject
 from polylsp.frontends.python.kinds import DOUBLE, Array, Number
-from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all
+from polylsp.frontends.python.nodes import nodes_in, nodes_in_all, parents
 from polylsp.frontends.python.syntax import constant
 from polylsp.ir.verdict import Assumption
 from polylsp.model.action import Answer, Declined, Edited, Replacement
@@ -190,7 +190,7 @@ def _creation(
     inside = {id(n) for n in nodes_in(node)}
     later = [n for n in own if isinstance(n.ctx, ast.Load) and id(n) not in inside]
     bound = [n for n in own if not isinstance(n.ctx, ast.Load)]
-    parents = {id(child): each for each in source.nodes for child in children(each)}
+    around = parents(source.nodes)
     everywhere = [n for n in ast.walk(source.definition) if isinstance(n, ast.Name) and n.id == name]
     if made is None or outer or len(bound) != 1 or len(everywhere) != len(own):
         return None
@@ -199,7 +199,7 @@ def _creation(
     ):
         # Functions see the names of the module.
         return None
-    return made if all(_takes_arrays(source, parents.get(id(each)), each) for each in later) else None
+    return made if all(_takes_arrays(source, around.get(id(each)), each) for each in later) else None
 
 
 def _takes_arrays(source: Source, parent: ast.AST | None, node: ast.expr) -> bool:
