@@ -220,7 +220,8 @@ def section(
     if (found is None or found.assumed) and (named := use.by_values()) is not None:
         better = extent(named)
         found, use = (better, named) if better is not None else (found, use)
-    if found is None and not memory.strides:
+    # What the function allocates itself may have just as many elements as it uses.
+    if found is None and not memory.strides and not memory.fresh:
         found = extent(use, for_any=True)
     is_sized = declared_rows(memory.variable.type, names) is not None
     if found is None or is_sized or memory.variable.storage != "parameter" or subject.language == PYTHON.name:
