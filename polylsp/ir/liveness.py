@@ -207,10 +207,10 @@ def pointer_flow(function: Function, trusted: Container[str]) -> PointerFlow:
             leaked |= {each for v in named for each in (v.name, f"&{v.name}")}
         for node in (node for value in expressions(statement) for node in subexpressions(value)):
             if isinstance(node, Call) and node.function not in trusted:
-                leaked |= _given(node)
+                leaked |= addresses_given(node)
             elif isinstance(node, Call):
                 # What a pointer has whose address is given is copied.
-                leaked |= {each[1:] for each in _given(node) if each.startswith("&")}
+                leaked |= {each[1:] for each in addresses_given(node) if each.startswith("&")}
             elif isinstance(node, Cast) and isinstance(node.operand.type, Pointer):
                 leaked |= set() if isinstance(node.type, (Pointer, Array)) else _computed_from(node.operand)
         # A name that gets new arrays gets none of those that others have.
@@ -231,7 +231,8 @@ def pointer_flow(function: Function, trusted: Container[str]) -> PointerFlow:
     return PointerFlow({name: frozenset(each) for name, each in set_to.items()}, frozenset(leaked))
 
 
-def _given(call: Call) -> set[str]:
+def addresses_given(call: Call) -> set[str]:
+    """The pointers, and the variables whose addresses these are (`&v`), that a call is given."""
     return set[str]().union(*(_computed_from(each) for each in call.arguments))
 
 
@@ -251,7 +252,7 @@ def _computed_from(value: Expr) -> set[str]:
         case Cast(operand):
             return _computed_from(operand)
         case Call():
-            return {"*"} | _given(value)
+            return {"*"} | addresses_given(value)
         case _:
             return set()
 

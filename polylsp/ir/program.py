@@ -123,7 +123,7 @@ class Variable:
     contents of the one before (Python). `bytes`: its size, where the declaration settles it (C).
     `per_thread`: each thread has a private variable of that name. `leads_to` are the names in the source of
     variables whose addresses its initialiser has, if its storage is static, sorted: keys of summaries are
-    spelled with them.
+    spelled with them. `values` are the elements of a constant array of integers.
     """
 
     name: str
@@ -137,6 +137,7 @@ class Variable:
     bytes: int | None = None
     per_thread: bool = False
     leads_to: tuple[str, ...] = ()
+    values: tuple[int, ...] = ()
 
     def __hash__(self) -> int:
         return hash(self.name)

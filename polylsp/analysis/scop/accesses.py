@@ -13,7 +13,8 @@ from typing import Literal
 
 import islpy as isl
 
-from polylsp.analysis.scop.call_effects import allocates, call_accesses
+from polylsp.analysis.scop.array_contents import without_given
+from polylsp.analysis.scop.call_effects import allocates, call_accesses, is_quiet
 from polylsp.analysis.scop.evaluation import condition_of, declared_extents, value_of
 from polylsp.analysis.scop.paths import (
     Path,
@@ -146,6 +147,8 @@ class Accesses:
         if isinstance(path, Opaque):
             self.scope.object_to(path)
             self.region.lost_pointers = True
+            if kind == "write":
+                self.scope.contents = {}
             yield from self._pointers(place)
             return
         yield from self._pointers(place)
@@ -199,6 +202,7 @@ class Accesses:
         for node in subexpressions(expression):
             if isinstance(node, Call) and not node.pure:
                 found += call_accesses(node, self.scope, self.region)
+                without_given(self.scope, () if is_quiet(node, self.scope.calls) else (node,))
         return found
 
 

@@ -12,6 +12,7 @@ from typing import Literal
 
 import islpy as isl
 
+from polylsp.analysis.scop.array_contents import element
 from polylsp.analysis.scop.paths import invariant_place, is_written, no_overlap, resolve, resolve_pointer
 from polylsp.analysis.scop.symbolic_value import (
     FALSE,
@@ -471,8 +472,11 @@ def _assume_untouched(variable: Variable, of_type: Type, scope: Scope) -> None:
 
 
 def value_read(expression: Read, scope: Scope) -> Value:
-    """Unknown value of an element, with the element where the nest does not write it."""
+    """Value of an element, where the contents of its array are known; else an unknown one, with the element
+    where the nest does not write it."""
     unknown, place = _opaque(expression, scope), expression.place
+    if (known := element(place, scope, value_of)) is not None:
+        return known
     whole = place.variable.name in scope.effects.scalars and not isinstance(place.variable.type, Pointer)
     if not scope.frames or whole or is_written(place, scope):
         return unknown

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -14,6 +14,7 @@ from polylsp.analysis.scop.walk_state import (
     ANYWHERE,
     At,
     Base,
+    Contents,
     Environment,
     Member,
     Opaque,
@@ -89,7 +90,7 @@ def resolve(place: Place, scope: Scope, value_of: ValueOf) -> Path | Opaque:
     """The memory that a place names here."""
     of_type = place.variable.type
     pointer = None
-    if place.steps and _is_pointer_like(place.variable):
+    if place.steps and is_pointer_like(place.variable):
         pointer = pointer_in(place.variable, scope)
         if isinstance(pointer, Opaque):
             return pointer
@@ -223,7 +224,7 @@ def loops_around(scope: Scope) -> frozenset[int]:
 def reached_by_address(path: Path, pointer: Variable) -> ByAddress | None:
     """Address through which a path reaches a variable's storage; `None` where the variable is named, or the
     memory is the target of a pointer's value."""
-    addressed = path.base.name.startswith("&") or not _is_pointer_like(path.base.variable)
+    addressed = path.base.name.startswith("&") or not is_pointer_like(path.base.variable)
     if path.taken is None or path.base.fresh or not addressed:
         return None
     return ByAddress(pointer.source_name, path.taken)
@@ -316,7 +317,7 @@ def invariant_place(place: Place, scope: Scope, value_of: ValueOf) -> Hashable |
     """Identity of the value of a place, if the nest cannot change it; otherwise `None`."""
     if not place.steps:
         return _invariant_variable(place.variable, scope)
-    if place.variable.name in scope.effects.scalars and not _is_pointer_like(place.variable):
+    if place.variable.name in scope.effects.scalars and not is_pointer_like(place.variable):
         return None
     path = resolve(place, scope, value_of)
     if isinstance(path, Opaque) or any(isinstance(s, Opaque) for s in path.subscripts):
@@ -414,7 +415,8 @@ def _shifted(step: At | Member, by: Poly | Opaque) -> At:
     return replace(step, index=step.index + by)
 
 
-def _is_pointer_like(variable: Variable) -> bool:
+def is_pointer_like(variable: Variable) -> bool:
+    """True for a variable that leads to memory, and is not that memory: a pointer, an array parameter."""
     if isinstance(variable.type, Pointer):
         return True
     return isinstance(variable.type, Array) and variable.storage == "parameter"
@@ -552,6 +554,7 @@ class LoopEntry:
     frames: tuple[Frame, ...]
     epoch: int
     detail: Detail
+    contents: Mapping[str, Contents]
     inherited: tuple[Assumption, ...] = ()
     trusted: bool = True
 

@@ -6,7 +6,7 @@ loop with all values that are fixed in it as parameters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -14,8 +14,9 @@ import islpy as isl
 
 from polylsp.analysis.scop.access_relations import to_scop
 from polylsp.analysis.scop.accesses import allocation, split
+from polylsp.analysis.scop.array_contents import without_changed
 from polylsp.analysis.scop.bounded_trips import bound_trips
-from polylsp.analysis.scop.call_effects import allocates, manages_memory, with_calls
+from polylsp.analysis.scop.call_effects import allocates, is_quiet, manages_memory, with_calls
 from polylsp.analysis.scop.counters import condition_inside, counting_up
 from polylsp.analysis.scop.evaluation import entry_value
 from polylsp.analysis.scop.obstacles import (
@@ -44,6 +45,7 @@ from polylsp.analysis.scop.walk_scope import (
 from polylsp.analysis.scop.walk_state import (
     At,
     Base,
+    Contents,
     Environment,
     Parameters,
     PointerValue,
@@ -114,7 +116,7 @@ of parameters. Of a function with a hundred early returns there would be thousan
 to more are forgotten."""
 
 T = TypeVar("T")
-_State = tuple[Environment, str, tuple[Guard, ...], int]
+_State = tuple[Environment, str, tuple[Guard, ...], int, Mapping[str, Contents]]
 
 # Above this many assignments a run of loops is modelled loop by loop, to keep isl's problems small.
 _MOST_STATEMENTS = 40
@@ -381,11 +383,12 @@ class _Cutter:
         state = self.state
         if self.printed[0] is not state.active:
             self.printed = state.active, str(state.active)
-        return dict(state.environment), self.printed[1], state.guards, state.parameters.epoch
+        environment = dict(state.environment)
+        return environment, self.printed[1], state.guards, state.parameters.epoch, state.contents
 
     def restore(self, state: _State) -> None:
         """Go back to a state."""
-        environment, active, self.state.guards, self.state.parameters.epoch = state
+        environment, active, self.state.guards, self.state.parameters.epoch, self.state.contents = state
         self.state.environment, self.state.active = dict(environment), isl.Set(active)
         self.state.frames, self.state.position = [], [0]
 
@@ -467,6 +470,7 @@ class _Cutter:
         """Walk the parts of a statement that is not modelled itself, for some reason if it is a loop: the
         code inside is tried alone."""
         before, active, guards = self.state.environment, self.state.active, self.state.guards
+        contents = self.state.contents
         match statement:
             case Loop() if rejection is not None:
                 self.refused[statement.ordinal] = rejection
@@ -487,8 +491,9 @@ class _Cutter:
                 ways = self.ways(statement)
                 for branch, reached in zip((then, otherwise), ways, strict=True):
                     self.state.environment, self.state.active = dict(before), reached
+                    self.state.contents = contents
                     self.block(branch.statements)
-                self.state.environment = before
+                self.state.environment, self.state.contents = before, contents
                 active = ways[1] if leaves(then) else ways[0] if leaves(otherwise) else active
             case Unsupported(own, _, loops):
                 for loop in loops:
@@ -553,12 +558,15 @@ class _Cutter:
         self.detach(frozenset(v.name for v in changed))
         for variable in changed:
             self.renew(variable, statement, variable.name in led)
+        calls = [c for c in own.calls if unknown or not is_quiet(c, self.calls)]
+        without_changed(self.state, with_calls(own, self.calls), calls)
         if unknown:
             self.forget_all(statement)
         self.state.parameters.epoch += 1
 
     def forget_all(self, statement: Statement) -> None:
         """Invalidate all values after a statement."""
+        self.state.contents = {}
         for variable in self.variables:
             led = variable.name in self.led
             led = led or leads_away(self.state.environment.get(variable.name), variable.name)

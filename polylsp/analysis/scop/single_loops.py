@@ -58,6 +58,7 @@ def again(
         at = space.dim(isl.dim_type.param) - len(names) + number
         space = space.set_dim_name(isl.dim_type.param, at, frame.dimension)
     scope = Scope(parameters, environment, own, space, calls=calls, detail=entry.detail)
+    scope.contents = entry.contents if entry.trusted else {}
     _relate_pointers(entry, computed, scope)
     around = tuple(a for f in entry.frames for a in f.assumptions if a.kind == "no-wrap")
     last, parameters.epoch = parameters.epoch, entry.epoch

@@ -7,6 +7,7 @@ guards, whose statements may, but need not, run.
 
 from __future__ import annotations
 
+from collections import Counter as Tally
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count, pairwise
@@ -22,7 +23,15 @@ from polylsp.analysis.scop.accesses import (
     split,
     with_operator,
 )
-from polylsp.analysis.scop.call_effects import inlined, is_quiet
+from polylsp.analysis.scop.array_contents import (
+    Store,
+    note,
+    note_filled,
+    store_of,
+    without_changed,
+    without_written,
+)
+from polylsp.analysis.scop.call_effects import inlined, is_quiet, with_calls
 from polylsp.analysis.scop.counters import (
     Counter,
     amounts_of,
@@ -36,7 +45,7 @@ from polylsp.analysis.scop.counters import (
 from polylsp.analysis.scop.evaluation import condition_of, held, value_of
 from polylsp.analysis.scop.inputs import inputs_of
 from polylsp.analysis.scop.objects import seen_in_two_ways
-from polylsp.analysis.scop.paths import LoopEntry, Path, RawAccess, RawStatement, Region
+from polylsp.analysis.scop.paths import LoopEntry, Path, RawAccess, RawStatement, Region, resolve
 from polylsp.analysis.scop.reductions import (
     Update,
     conditional_extremum,
@@ -48,7 +57,8 @@ from polylsp.analysis.scop.symbolic_value import ZERO, Compare, Poly, Symbol, ex
 from polylsp.analysis.scop.thread_storage import thread_bound
 from polylsp.analysis.scop.trip_domains import iterations_of, values_taken
 from polylsp.analysis.scop.walk_scope import Frame, Scope, merged, unknown_value
-from polylsp.analysis.scop.walk_state import Environment, Opaque, PointerValue, Value
+from polylsp.analysis.scop.walk_state import Contents, Environment, Opaque, PointerValue, Value
+from polylsp.ir.effects import effects
 from polylsp.ir.effects import walk as statements_in
 from polylsp.ir.program import (
     Assign,
@@ -241,6 +251,8 @@ class _Walker:
     accesses: Accesses
     continues: list[Environment] = field(default_factory=list)
     called: dict[str, Call] = field(default_factory=dict[str, Call])
+    stores: list[tuple[str, Store | None]] = field(default_factory=list[tuple[str, Store | None]])
+    """Writes to memory so far, by the bases of paths, with those that are stores of known elements."""
 
     def run(self, statement: Statement) -> None:
         match statement:
@@ -294,7 +306,24 @@ class _Walker:
             self.set(assign, allocated)
             if isinstance(assign.value, Call) and "@@" in assign.target.variable.name:
                 self.called[assign.target.variable.name] = assign.value
+        store = self.store(assign)
         self.emit(assign.site, accesses)
+        if store is not None:
+            note(store, self.scope)
+            self.stores[-1] = store.base, store
+
+    def store(self, assign: Assign) -> Store | None:
+        """The store of a known value in an element of an array of integers, if it rests on no assumption."""
+        target, scope = assign.target, self.scope
+        if len(target.steps) != 1 or not isinstance(target.type, Integer) or target.variable.remade:
+            return None
+        frames, before = scope.frames, scope.assumed
+        # On copies of the frames: the loops around do not rest on what is assumed here.
+        scope.frames, scope.assumed = [replace(f, assumptions=[], obstacles=[]) for f in frames], []
+        path, value = resolve(target, scope, value_of), value_of(with_operator(assign), scope)
+        rests = bool(scope.assumed) or any(f.obstacles for f in scope.frames)
+        scope.frames, scope.assumed = frames, before
+        return None if rests or isinstance(path, Opaque) else store_of(path, value, scope)
 
     def update_of(self, assign: Assign) -> Update | None:
         """The update that an assignment is, also where a function of the file computes it."""
@@ -346,19 +375,21 @@ class _Walker:
         before, active, guards = scope.environment, scope.active, scope.guards
         ends: list[tuple[Environment, isl.Set, bool]] = []
         marks = [len(self.region.statements)]
-        left = False
+        left, known, contents = False, scope.contents, list[Mapping[str, Contents]]()
         words = self.on_input(statement) if opaque is not None else (_DATA, _DATA)
         for block, domain, own in zip(
             (statement.then, statement.otherwise), (inside, outside), words, strict=True
         ):
-            scope.environment = dict(before)
+            scope.environment, scope.contents = dict(before), known
             scope.active = domain
             scope.guards = inner = (*guards, self.guard("if", own)) if opaque else guards
             self.run(block)
+            contents.append(scope.contents)
             left = left or scope.guards != inner
             ends.append((scope.environment, scope.active, scope.active is not domain))
             marks.append(len(self.region.statements))
         scope.guards = guards
+        scope.contents = {n: c for n, c in contents[0].items() if contents[1].get(n) == c}
         if opaque:
             self.written_either_way(statement.site, marks)
         self.join(statement, ends, active, opaque, words)
@@ -480,7 +511,11 @@ class _Walker:
         scope, region = self.scope, self.region
         outer, guards = scope.active, scope.guards
         state = dict(scope.environment), outer, tuple(scope.frames), scope.parameters.epoch, scope.detail
-        region.entries[loop.ordinal] = LoopEntry(loop, *state)
+        region.entries[loop.ordinal] = LoopEntry(loop, *state, scope.contents)
+        own = effects(loop)
+        calls = (c for c in own.calls if not is_quiet(c, scope.calls))
+        without_changed(scope, with_calls(own, scope.calls), calls)
+        contents, mark = scope.contents, len(self.stores)
         starts = self.starts_on_input(loop)
         entered = enter_loop(loop, scope)
         region.frames[loop.ordinal] = entered.frame
@@ -506,6 +541,11 @@ class _Walker:
         if any(isinstance(s, Jump) and s.kind == "return" for s in statements_in(loop.body)):
             self.may_have_left()
         entered.leave(scope)
+        scope.contents = contents
+        inside, bases = self.stores[mark:], Tally(base for base, _ in self.stores[mark:])
+        once = [store for base, store in inside if store is not None and bases[base] == 1]
+        note_filled(once, entered.frame, guards, scope)
+        self.stores[mark:] = [(base, None) for base in bases]
 
     def starts_on_input(self, loop: Loop) -> _OnInput:
         """The condition of a loop's first iteration in words, if it is on inputs alone, with these."""
@@ -530,6 +570,8 @@ class _Walker:
         scope = self.scope
         if not accesses:
             return
+        without_written(scope, accesses)
+        self.stores += [(a.path.base.name, None) for a in accesses if a.kind == "write"]
         self.region.statements.append(
             RawStatement(
                 tuple(scope.frames), scope.active, scope.guards, tuple(scope.position), site, accesses, role

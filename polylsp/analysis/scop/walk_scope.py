@@ -29,6 +29,7 @@ from polylsp.analysis.scop.symbolic_value import (
 from polylsp.analysis.scop.walk_state import (
     ANYWHERE,
     At,
+    Contents,
     Environment,
     Member,
     Opaque,
@@ -131,6 +132,8 @@ class Scope:
     """All presumptions so far."""
     refused: list[Rejection] = field(default_factory=list)
     """Calls for which loops and callers stay unknown."""
+    contents: Mapping[str, Contents] = field(default_factory=dict[str, Contents])
+    """Arrays with known elements, by the bases of paths to them."""
     recast: bool = False
     """A structure was reached by a pointer that was converted from one to another type."""
 

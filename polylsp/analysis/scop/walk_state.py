@@ -123,6 +123,20 @@ class PointerValue:
 
 
 Value = Union[Poly, PointerValue, Opaque]
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """Known elements of an array: `value` in terms of the subscript and of the iterators `around` the point,
+    for the elements that are `filled`, a set `{ [around, element] }` as text (isl may lose sets that it had
+    before an interruption)."""
+
+    variable: Variable
+    value: Poly
+    around: tuple[str, ...]
+    filled: str
+
+
 Environment = dict[str, Value]
 
 

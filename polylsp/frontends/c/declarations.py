@@ -26,7 +26,7 @@ from polylsp.frontends.c.declared_attributes import (
     replacing,
     unknown,
 )
-from polylsp.frontends.c.initializers import initialise, sized
+from polylsp.frontends.c.initializers import initialise, sized, table_values
 from polylsp.frontends.c.lowering_context import Context, Effects, Prototype, initialise_static, token_of
 from polylsp.frontends.c.top_level import Declaration
 from polylsp.frontends.c.types import DOUBLE, INT, STANDARD, promote, size
@@ -320,8 +320,10 @@ def _note(context: Context, decl: Any, variable: Variable) -> None:
 def _initialised(context: Context, variable: Variable, decl: Any) -> None:
     """Record the initialiser of a variable with static storage."""
     leads_to = initialise_static(context, decl.init)
-    if leads_to:
-        context.scopes[-1].names[decl.name] = replace(variable, leads_to=leads_to)
+    is_table = variable.const and variable.name not in context.volatile
+    values = table_values(context, variable.type, decl.init) if is_table else ()
+    if leads_to or values:
+        context.scopes[-1].names[decl.name] = replace(variable, leads_to=leads_to, values=values)
     if is_const(decl) and decl.init is not None:
         _remember(context, variable, decl.init)
 

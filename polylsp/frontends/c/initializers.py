@@ -78,6 +78,28 @@ def sized(context: Context, type: Array, init: Any) -> Array:
     return Array(type.element, Constant(length, LONG, NOWHERE)) if length else type
 
 
+def table_values(context: Context, type: Type, init: Any) -> tuple[int, ...]:
+    """The elements that an initialiser gives an array of integers of one dimension; none where they are not
+    all constants, or too many."""
+    extent = _extent(type)
+    if extent is None or extent > _LIST_LIMIT or not isinstance(init, c_ast.InitList):
+        return ()
+    if not isinstance(type, Array) or not isinstance(type.element, Integer):
+        return ()
+    items: list[_Item] = []
+    _object(context, _probe(type), init, items)
+    found = [0] * extent
+    for place, node in items:
+        known = node if isinstance(node, Constant) else _constant(context, node)
+        number = convert(known, type.element) if isinstance(known, Constant) else None
+        match place.steps:
+            case (Index(Constant(int() as position)),) if position < extent and isinstance(number, Constant):
+                found[position] = int(number.value)
+            case _:
+                return ()
+    return tuple(found)
+
+
 def _probe(type: Array) -> Place:
     from polylsp.ir.program import Variable
 
@@ -182,19 +204,20 @@ def _designated(context: Context, whole: Place, path: list[Any]) -> tuple[int, P
                 return None
             place = _member(place, step.name, members[position].type)
         else:
-            position = _constant(context, getattr(step, "expr", step))
-            if position is None or not isinstance(place.type, Array):
+            found = _constant(context, getattr(step, "expr", step))
+            if found is None or not isinstance(place.type, Array):
                 return None
+            position = int(found.value)
             place = _element(place, position)
         first = position if first < 0 else first
     return first, place
 
 
-def _constant(context: Context, node: Any) -> int | None:
+def _constant(context: Context, node: Any) -> Constant | None:
     from polylsp.frontends.c.expressions import value
 
     found = value(context, node, Effects())
-    return int(found.value) if isinstance(found, Constant) else None
+    return found if isinstance(found, Constant) else None
 
 
 def _zeroes(context: Context, target: Place, items: list[_Item], site: Site, fx: Effects) -> None:
