@@ -117,7 +117,7 @@ def resolve(place: Place, scope: Scope, value_of: ValueOf) -> Path | Opaque:
         index = _element(step, scope, value_of)
         if isinstance(index, PointerValue):
             return _reinterpreted(place.site, place.variable)
-        is_variable = number > 0 and not steps
+        is_variable = number > 0 and not steps and isinstance(of_type, Pointer)
         if isinstance(of_type, Pointer) and (number > 0 or pointer is None):
             if sets_pointers(scope.effects):
                 return _reinterpreted(place.site, place.variable)
