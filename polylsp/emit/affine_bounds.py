@@ -336,36 +336,29 @@ class Ends:
 
 def highest_row(values: isl.Set) -> Ends | None:
     """The last value, wherever the set is not empty."""
-    pieces, known = _pieces(highest(values), values), values.params()
+    last, known = highest(values), values.params()
+    pieces = _pieces(last, values)
     affs = _different(pieces)
-    if not 0 < len(affs) <= _FEW:
+    if last is None or not 0 < len(affs) <= _FEW:
         return None
     for some in (*(Ends([one]) for one in affs), Ends(affs), Ends(affs, least=True)):
         if all(some.is_value(aff, where.intersect(known)) for where, aff in pieces):
             return some
-    common = _beside_variable(pieces, known) if len(affs) > 1 else None
+    common = _beside_variable(last) if len(affs) > 1 else None
     return Ends([common]) if common is not None else None
 
 
-def _beside_variable(pieces: Sequence[tuple[isl.Set, isl.Aff]], known: isl.Set) -> isl.Aff | None:
-    """The one sum of a variable (`VALUE_OF`) and a number that all pieces are where they hold: `n - 1`, where
-    that is 4 or 1499 as `n` is 5 or 1500."""
-    space = pieces[0][1].get_domain_space()
+def _beside_variable(last: isl.PwAff) -> isl.Aff | None:
+    """The one sum of a variable (`VALUE_OF`) and a number that a value is in all of its pieces: `n - 1`,
+    where these are 4 and 1499 as `n` is 5 or 1500."""
+    space = last.get_domain_space()
     for k in range(space.dim(_PARAM)):
         if VALUE_OF in (space.get_dim_name(_PARAM, k) or ""):
             variable = isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), _PARAM, k)
-            by = {_difference(aff, variable, where.intersect(known)) for where, aff in pieces}
-            if len(by) == 1 and (number := by.pop()) is not None:
-                return variable.set_constant_val(isl.Val(number))
+            more = last.sub(isl.PwAff.from_aff(variable))
+            if more.max_val().is_int() and more.max_val().eq(more.min_val()):
+                return variable.set_constant_val(more.max_val())
     return None
-
-
-def _difference(one: isl.Aff, other: isl.Aff, where: isl.Set) -> int | None:
-    """By how much an expression is more than another one, if by one number at all the parameters' values
-    `where`."""
-    more = isl.Set.from_pw_aff(isl.PwAff.from_aff(one.sub(other))).intersect_params(where.params())
-    high, low = more.dim_max_val(0), more.dim_min_val(0)
-    return int(str(high)) if high.is_int() and high.eq(low) else None
 
 
 def lowest_row(values: isl.Set) -> isl.Aff | None:

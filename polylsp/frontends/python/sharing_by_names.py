@@ -1,4 +1,4 @@
-"""Arrays that a function makes and gives no second name, as a loop of it finds them.
+"""Ownership of local arrays that have one name, at a loop of the function that creates them.
 
 A name is followed by its bindings and uses alone, up to one loop; `array_aliases.py` knows more of arrays
 whose dimensions are told.
