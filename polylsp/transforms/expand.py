@@ -333,7 +333,7 @@ def _is_alone(found: Leaves, ordinal: int, one: _Sum) -> bool:
         if other is store or not inside or other.memory is not store.memory:
             continue
         pairs = same_iteration(conflicts.same_element(store, other), depth)
-        if not pairs.intersect_params(conflicts.defined()).is_empty():
+        if conflicts.possible(pairs):
             return False
     return True
 

@@ -23,6 +23,7 @@ from polylsp.poly.scop import Access, FromEnd, Memory, Scop, ScopStatement, sati
 _FEW = 400
 
 _SET = isl.dim_type.set
+_PARAM = isl.dim_type.param
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +56,7 @@ class Conflicts:
     _alike: dict[tuple[int, int], list[isl.Map]] = field(default_factory=dict)
     _by_memory: dict[str, list[Access]] = field(default_factory=dict)
     _defined: dict[bool, isl.Set] = field(default_factory=dict)
+    _projected: dict[tuple[bool | str | None, ...], isl.Set] = field(default_factory=dict)
     _counted: list[FromEnd] | None = None
     _strays: list[Access] | None = None
     _outside_all_rows: list[Access] | None = None
@@ -90,12 +92,26 @@ class Conflicts:
         """True if some of the sources conflict with some of the sinks (all of one memory) in a later
         iteration of a loop, in executions in which no access leaves its array."""
         if len(sources) * len(sinks) > _FEW:
-            return any(self._possible(pairs) for pairs in self._all_at_once(sources, sinks, ordinal))
+            return any(self.possible(pairs) for pairs in self._all_at_once(sources, sinks, ordinal))
         found = (self.between(a, b, ordinal) for a in sources for b in sinks if "write" in (a.kind, b.kind))
-        return any(pairs is not None and self._possible(pairs) for pairs in found)
+        return any(pairs is not None and self.possible(pairs) for pairs in found)
 
-    def _possible(self, pairs: isl.Map) -> bool:
-        return not pairs.is_empty() and not pairs.intersect_params(self.defined()).is_empty()
+    def possible(self, pairs: isl.Map, hints: bool = False) -> bool:
+        """True if there are some of these pairs at parameter values in `defined`."""
+        return not pairs.is_empty() and not pairs.intersect_params(self._defined_in(pairs, hints)).is_empty()
+
+    def _defined_in(self, pairs: isl.Map, hints: bool) -> isl.Set:
+        """`defined`, projected on the parameters that the pairs have. A pair knows few of a nest's: to align
+        it with all of them takes seven times as long as all else."""
+        names = pairs.get_var_names(_PARAM)
+        key = (hints, *names)
+        if key not in self._projected:
+            values = self.defined(hints)
+            for place, name in reversed(list(enumerate(values.get_var_names(_PARAM)))):
+                if name not in names:
+                    values = values.project_out(_PARAM, place, 1)
+            self._projected[key] = values.align_params(pairs.get_space().params())
+        return self._projected[key]
 
     def _all_at_once(self, sources: list[Access], sinks: list[Access], ordinal: int) -> Iterator[isl.Map]:
         """The iterations of a loop, and later ones, in which sources and sinks conflict."""
@@ -133,7 +149,7 @@ class Conflicts:
         accesses = self.accesses(memory, ordinal)
         many = len(accesses) ** 2 > _FEW
         for source in accesses if not many or self.meet(accesses, accesses, ordinal) else ():
-            if many and not any(self._possible(p) for p in self._all_at_once([source], accesses, ordinal)):
+            if many and not any(self.possible(p) for p in self._all_at_once([source], accesses, ordinal)):
                 continue
             for sink in accesses:
                 if source.kind == "read" and sink.kind == "read":

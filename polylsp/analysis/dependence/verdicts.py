@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import islice
 
 import islpy as isl
 
@@ -155,15 +154,28 @@ def _classify(
         else:
             (found.lastprivate if live else found.private).append(name)
         return
-    carried = possible(list(islice(conflicts.carried(memory, ordinal), _MOST)), conflicts.defined())
-    obstacles = possible(carried, conflicts.defined(hints=not conflicts.contradictory(ordinal, hints=True)))
+    beyond = _add_obstacles(conflicts, memory, ordinal, found)
+    for conflict in beyond:
+        texts, left = conflicts.counted(conflict.relation.params())
+        found.assumed += [_not_negative(text) for text in texts]
+        found.assumed += [_declared_size(m) for m in conflicts.beyond_hints(left)]
+
+
+def _add_obstacles(conflicts: Conflicts, memory: Memory, ordinal: int, found: _Findings) -> list[Conflict]:
+    """Add the conflicts on a memory that stand in the way of a loop. Returns those that there are only where
+    a subscript goes beyond a declared dimension of a parameter or counts from the end."""
+    hints = not conflicts.contradictory(ordinal, hints=True)
+    beyond: list[Conflict] = []
+    obstacles: list[Conflict] = []
+    for conflict in conflicts.carried(memory, ordinal):
+        if not conflicts.possible(conflict.relation):
+            continue
+        (obstacles if conflicts.possible(conflict.relation, hints) else beyond).append(conflict)
+        if len(obstacles) == _MOST:
+            found.complete = False
+            break
     found.obstacles += obstacles
-    found.complete = found.complete and len(carried) < _MOST
-    for conflict in carried:
-        if conflict not in obstacles:
-            texts, left = conflicts.counted(conflict.relation.params())
-            found.assumed += [_not_negative(text) for text in texts]
-            found.assumed += [_declared_size(m) for m in conflicts.beyond_hints(left)]
+    return beyond
 
 
 def reassociable(conflicts: Conflicts, accesses: list[Access], ordinal: int) -> ReductionOperator | None:
@@ -174,11 +186,6 @@ def reassociable(conflicts: Conflicts, accesses: list[Access], ordinal: int) -> 
         if not conflicts.meet(others, accesses, ordinal) and not conflicts.meet(accesses, others, ordinal):
             return update
     return None
-
-
-def possible(carried: list[Conflict], values: isl.Set) -> list[Conflict]:
-    """The conflicts that there are at some of these values of parameters."""
-    return [c for c in carried if not c.relation.intersect_params(values).is_empty()]
 
 
 def _declared_size(memory: Memory) -> Assumption:
@@ -504,7 +511,7 @@ def _passed(conflicts: Conflicts, candidates: list[Conflict], ordinal: int) -> C
             conflict = conflicts.in_first_rounds(conflict)
         if conflict.kind == "flow" and _rests_on_inputs(conflicts, conflict):
             passed = value_based(conflicts, conflict, ordinal)
-            if not passed.intersect_params(conflicts.defined(hints=True)).is_empty():
+            if conflicts.possible(passed, hints=True):
                 apart = passed.intersect_params(_rows_apart(conflicts, conflict))
                 return replace(conflict, relation=passed if apart.is_empty() else apart, certain=True)
     return None

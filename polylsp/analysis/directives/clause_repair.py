@@ -18,7 +18,7 @@ from polylsp.analysis.dependence.privatisation import (
     may_have_copy,
 )
 from polylsp.analysis.dependence.scalars import LoopScalars
-from polylsp.analysis.dependence.verdicts import possible, reassociable
+from polylsp.analysis.dependence.verdicts import reassociable
 from polylsp.analysis.dependence.witness import access_point, value_based, witness
 from polylsp.analysis.directives.loop_forms import counter_of
 from polylsp.analysis.directives.races import DataSharing, Racing, calls_in, is_unconditional, listed, reduced
@@ -317,7 +317,7 @@ def _passed_on(
     if memory is None:
         return None
     accesses = conflicts.accesses(memory, loop.ordinal)
-    carried = possible(list(conflicts.carried(memory, loop.ordinal)), conflicts.defined())
+    carried = [c for c in conflicts.carried(memory, loop.ordinal) if conflicts.possible(c.relation)]
     flows = list(_value_flows(conflicts, carried, loop.ordinal))
     if any(sharing.construct.exclusions(c.sink.site) for c in flows):
         return None
@@ -357,7 +357,7 @@ def _misused_sum(conflicts: Conflicts, sharing: DataSharing, variable: Variable)
     memory = _memory(conflicts, loop, variable)
     if not stated or memory is None or memory.path != variable.source_name:
         return None
-    carried = possible(list(conflicts.carried(memory, loop.ordinal)), conflicts.defined())
+    carried = [c for c in conflicts.carried(memory, loop.ordinal) if conflicts.possible(c.relation)]
     operator = reassociable(conflicts, conflicts.accesses(memory, loop.ordinal), loop.ordinal)
     if operator is not None:
         return _other_operator(conflicts, memory, loop, stated, operator)
