@@ -120,6 +120,10 @@ _PATIENCE = 20
 """Times the CPU time that a function may take, and that for reading, after which a worker that says nothing
 is given up: it waits for something."""
 
+_MORE_TIME = 3.0
+"""Factor on the CPU time of a function whose schedules took too long, for its verdicts: so much that isl
+operations, which every machine counts alike, end them before the time does."""
+
 _SECONDS_BETWEEN_LOOKS = 0.2
 """Interval at which an idle worker looks for steps to take over."""
 
@@ -510,8 +514,10 @@ def _outcome(
     work: Steps[Any, Any], argument: Any, share: Share, connection: Connection, settings: Settings
 ) -> Finished | _Raised:
     def observe(key: str, _name: str, _done: int, _total: int) -> None:
+        from polylsp.engine.decisions import stands_in
+
         connection.send(_Began(key))
-        limit_cpu_time(settings.max_seconds)
+        limit_cpu_time(settings.max_seconds * (_MORE_TIME if stands_in(key, share.given_up) else 1))
 
     def tell(number: int, value: Any) -> None:
         connection.send(_Value(value, number, share.total))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from operator import attrgetter
@@ -296,6 +296,11 @@ def lighter(task: Task, stopped: Mapping[str, Stop]) -> Task:
 def keys_of(task: Task) -> tuple[str, ...]:
     """The keys of a task and of the lighter one that may stand in for it."""
     return task.key, _quick(task).key
+
+
+def stands_in(key: str, stopped: Collection[str]) -> bool:
+    """True if a key is that of the lighter task in place of one that was stopped."""
+    return _named(key, schedules=True) in stopped
 
 
 def is_about(answer: FunctionAnswer, task: Task) -> bool:
