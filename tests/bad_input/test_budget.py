@@ -76,7 +76,8 @@ def _choices() -> str:
 
 @pytest.mark.parametrize("body", [_clamped(), _disjunctions()], ids=["clamped", "disjunctions"])
 def test_a_nest_that_takes_too_many_operations_is_given_up(check, body: str) -> None:
-    given = ("--setting", "findings=all", "--setting", "max_seconds=120")
+    settings = "findings=all", "max_seconds=120", "max_operations=300000"
+    given = (part for one in settings for part in ("--setting", one))
     found = check(MINMAX + function(body, PARAMETERS), *given)
     assert found.keeps_the_good_ones()
     assert "budget" in found.verdicts("odd")
@@ -103,6 +104,7 @@ def check_in_a_process(folder: Path, text: str) -> Checked:
     """As `check`, but what hangs, or wants all memory, can be ended."""
     (folder / "bad.c").write_text(text)
     command = [sys.executable, "-m", "polylsp", "check", "--format", "json", "bad.c"]
+    command += ["--setting", "max_seconds=3"]
     try:
         ran = subprocess.run(
             command,
