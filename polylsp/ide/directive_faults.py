@@ -219,7 +219,9 @@ def _unordered(source: Source, placed: PlacedFunction, directive: DirectiveFacts
             return f"{told}, but {late}{shown}: put `#pragma omp barrier` between them."
         case "blocks":
             shown = f" (for example with two threads, {example})" if example else ""
-            return f"{told} in another thread at the same time{shown}: the parts of the threads overlap."
+            is_variable = dependence.source.text == dependence.source.variable
+            overlap = "" if is_variable else ": the parts of the threads overlap"
+            return f"{told} in another thread at the same time{shown}{overlap}."
         case "task":
             wait = "put `#pragma omp taskwait` between them"
             return f"{told}, but the task may not have ended by then{shown}: {wait}."

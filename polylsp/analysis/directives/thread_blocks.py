@@ -27,12 +27,14 @@ from polylsp.ir.program import (
     AddressOf,
     Assign,
     Call,
+    Constant,
     If,
     Loop,
     Read,
     subscripts,
     within,
 )
+from polylsp.ir.spelling import spell
 from polylsp.ir.verdict import Witness
 from polylsp.poly.scop import Access
 
@@ -63,7 +65,7 @@ def block_finding(region: ParallelRegion, of_thread: OfThread) -> Unordered | No
         for phase in phases(region):
             used = [list(_uses(region, model, phase)) for model in models]
             for first, second in combinations(used, 2):
-                shown = _meeting(first, second) or _meeting(second, first)
+                shown = _meeting(region, first, second) or _meeting(region, second, first)
                 if shown is not None:
                     return Unordered("blocks", shown)
     return None
@@ -78,7 +80,8 @@ def _models(region: ParallelRegion, team: int, of_thread: OfThread) -> Iterator[
     then of the nests of the function."""
     if _is_straight(region):
         views = (region.directed.calls.in_thread(n, team) for n in range(min(team, _MOST_NUMBERS)))
-        found = (straight_model(region.body, each) for each in views)
+        shared = effects(region.body).scalars - {v.name for v in region.own_variables}
+        found = (straight_model(region.body, each, shared) for each in views)
         yield [[model] for model in found if model is not None]
     yield [[conflicts for _, conflicts in of_thread(number, team)] for number in (0, 1)]
 
@@ -92,15 +95,27 @@ def _is_straight(region: ParallelRegion) -> bool:
     return not any(s.target.variable in region.own_variables and not s.target.steps for s in alone)
 
 
-def _meeting(first: list[_Use], second: list[_Use]) -> Witness | None:
+def _meeting(region: ParallelRegion, first: list[_Use], second: list[_Use]) -> Witness | None:
     """An element that two threads access, one of them writing it."""
     for source in first:
         for sink in second:
+            if _store_the_same(region, source.access, sink.access):
+                continue
             found = _conflict(source, sink)
             shown = meeting(source.conflicts, found) if found is not None else None
             if shown is not None:
                 return shown
     return None
+
+
+def _store_the_same(region: ParallelRegion, one: Access, other: Access) -> bool:
+    """True if two threads store one constant in a variable: the order makes no difference."""
+    if one.memory.shape or (one.kind, other.kind) != ("write", "write"):
+        return False
+    ends = {one.site, other.site}
+    stores = [s for s in walk(region.body) if isinstance(s, Assign) and s.target.site in ends]
+    values = {spell(s.value) for s in stores if s.operator is None and isinstance(s.value, Constant)}
+    return len(values) == 1 and len(stores) == len(ends)
 
 
 def _goes_by_number(region: ParallelRegion) -> bool:
@@ -151,17 +166,26 @@ def _team(region: ParallelRegion) -> int:
 def _uses(region: ParallelRegion, model: Sequence[Conflicts], phase: Sequence[Part]) -> Iterator[_Use]:
     """The accesses of one thread in a phase to memory that all of them share."""
     calls, known = effects(region.body).calls, region.directed.calls
-    for part in (each for each in phase if each.who == "all"):
+    for part in (each for each in phase if each.who in ("all", "first")):
         inside = {one.ordinal for one in region.directed.loops if within(one.site, part.site)}
         for conflicts in model:
             for access in conflicts.scop.accesses:
                 if not within(access.site, part.site) or not region.is_plain(access.site):
                     continue
-                if not access.memory.shape or is_guarded(access.site, calls, known):
+                # Elements that the first thread sets are told about with a barrier as the advice.
+                if part.who == "first" and access.memory.shape:
+                    continue
+                if _is_own(region, access) or is_guarded(access.site, calls, known):
                     continue
                 if _is_known(region, conflicts, access):
                     loops = conflicts.statement(access).loops
                     yield _Use(conflicts, access, sum(each not in inside for each in loops))
+
+
+def _is_own(region: ParallelRegion, access: Access) -> bool:
+    """True if an access is to a variable that each thread has for itself."""
+    memory = access.memory
+    return not memory.shape and region.sharing.has_copies(memory.variable, access.site)
 
 
 def _is_known(region: ParallelRegion, conflicts: Conflicts, access: Access) -> bool:

@@ -30,6 +30,7 @@ from polylsp.analysis.scop.walk_scope import Scope
 from polylsp.analysis.scop.walk_state import Parameters
 from polylsp.ir.directive import Directive, Schedule, Unordered, UnorderedKind
 from polylsp.ir.effects import effects, walk
+from polylsp.ir.liveness import Live
 from polylsp.ir.must_execute import always_run, reads_of
 from polylsp.ir.program import (
     Assign,
@@ -107,8 +108,8 @@ def _straight(first: tuple[Statement, ...], second: tuple[Statement, ...], calls
     return straight_model(Block((*first, *second)), calls)
 
 
-def straight_model(both: Block, calls: Calls) -> Conflicts | None:
-    """The model of code without loops."""
+def straight_model(both: Block, calls: Calls, live: Live = frozenset()) -> Conflicts | None:
+    """The model of code without loops, with the stores to variables that are `live` after it."""
     if obstacle(both, calls) is not None:
         return None
     parameters, own = Parameters(), with_calls(effects(both), calls)
@@ -117,7 +118,7 @@ def straight_model(both: Block, calls: Calls) -> Conflicts | None:
     region = walk_region((both,), scope)
     if region.lost_pointers or region.tainted:
         return None
-    return Conflicts(to_scop(region, isl.Set("{ : }"), parameters, Site(0, 0), frozenset()))
+    return Conflicts(to_scop(region, isl.Set("{ : }"), parameters, Site(0, 0), live))
 
 
 def _conflict(
