@@ -29,9 +29,11 @@ from polylsp.ir.program import (
     Declare,
     Expr,
     If,
+    Index,
     Integer,
     Jump,
     Loop,
+    Place,
     Pointer,
     Read,
     Rejection,
@@ -71,8 +73,8 @@ class LoopScalars:
     added to, so that they are sums; `known` are the unique names of all variables with a closed form in each
     iteration; `after` are the live-out variables of the loop. `outliving` are the unique names of variables
     whose address the loop stores where later code may find it; `idioms` name, by the unique names of their
-    variables, computations whose iterations depend on each other and that have a parallel form; `ending` is
-    the verdict of a loop that data end."""
+    variables, computations whose iterations depend on each other and that have a parallel form; `lists` does
+    so for linked lists, by the writes of their heads; `ending` is the verdict of a loop that data end."""
 
     private: frozenset[str]
     lastprivate: frozenset[str]
@@ -85,6 +87,7 @@ class LoopScalars:
     outliving: frozenset[str] = frozenset()
     recurrence: Recurrence | None = None
     idioms: Mapping[str, Idiom] = field(default_factory=dict[str, "Idiom"])
+    lists: Mapping[Site, Idiom] = field(default_factory=dict[Site, "Idiom"])
     ending: Sequential | None = None
 
     @property
@@ -152,6 +155,7 @@ def scalars_of(loop: Loop, scop: Scop, after: Live, calls: Calls | None = None) 
         _outliving(loop, scop.addresses.keeping, after),
         next(recurrences(loop, calls or Calls()), None) if undecided else None,
         dict(_idioms(loop)),
+        dict(_list_heads(loop)),
         ending(loop) if undecided else None,
     )
 
@@ -184,6 +188,35 @@ def _idioms(loop: Loop) -> Iterator[tuple[str, Idiom]]:
             reason = f"`{name}` is the next free place, and how many are filled depends on data"
             advice = f"count first: a prefix sum of the conditions gives each iteration its `{count}`"
             yield from ((v.name, Idiom(reason, advice)) for v in (write.target.variable, place))
+
+
+def _list_heads(loop: Loop) -> Iterator[tuple[Site, Idiom]]:
+    """The linked lists that a loop adds to, by the writes of their heads: `next[i] = head[k]; head[k] = i`,
+    or with addresses of nodes. Two iterations that add to one list have one `k`: there are lists for nothing
+    else."""
+    assigns = [s for s in walk(loop.body) if isinstance(s, Assign) and s.operator is None]
+    stores = [s for s in assigns if any(isinstance(step, Index) for step in s.target.steps)]
+    for head in stores:
+        name = spell_place(head.target)
+        reads = [s for s in assigns if any(spell(n) == name for n in _reads(s.value))]
+        copies = {s.target.variable.name for s in reads if not s.target.steps}
+        reads += [s for s in stores if any(n.place.variable.name in copies for n in _reads(s.value))]
+        if any(s.target.steps and s is not head and _is_node(head.value, s.target) for s in reads):
+            reason = f"`{name}` is the head of a linked list, to which iterations add one after the other"
+            advice = "sort the iterations by their lists first: a list is then a section of one array"
+            yield head.target.site, Idiom(reason, advice)
+
+
+def _reads(value: Expr) -> Iterator[Read]:
+    return (n for n in subexpressions(value) if isinstance(n, Read))
+
+
+def _is_node(value: Expr, link: Place) -> bool:
+    """True if a value is the number or the address of the node that has a link."""
+    value = stripped(value)
+    if isinstance(value, AddressOf):
+        return spell_place(link).startswith(spell_place(value.place))
+    return not isinstance(value, Constant) and spell(value) in {spell(stripped(e)) for e in subscripts(link)}
 
 
 def recurrences(loop: Loop, calls: Calls) -> Iterator[Recurrence]:

@@ -65,7 +65,7 @@ def verdict(conflicts: Conflicts, ordinal: int, scalars: LoopScalars) -> Verdict
     if found.obstacles and not inside:
         return Unknown(out_of_bounds(conflicts, strays[0]))
     obstructed = _obstructed(conflicts, ordinal, inside, scalars) if inside else None
-    separated = _separated(conflicts, found, ordinal) if obstructed is not None else ()
+    separated = _separated(conflicts, found, ordinal, scalars) if obstructed is not None else ()
     if separated:
         obstructed = None
         found.assumed += separated
@@ -388,7 +388,8 @@ def _obstructed(
     proven = proven or _passed(conflicts, [c for c in obstacles if c.if_input], ordinal)
     carried = tuple(dependence(conflicts, c, ordinal) for c in _most_telling(obstacles))
     shown = None if proven is None else witness(conflicts, proven, ordinal)
-    idioms = (scalars.idioms.get(c.source.memory.variable.name) for c in obstacles)
+    ends = [end for c in obstacles for end in (c.source, c.sink)]
+    idioms = (scalars.lists.get(a.site) or scalars.idioms.get(a.memory.variable.name) for a in ends)
     idiom = next((each for each in idioms if each is not None), None)
     if shown is not None:
         modelled = len(obstacles) < _MOST and not conflicts.strays(ordinal)
@@ -396,16 +397,21 @@ def _obstructed(
         return Sequential(shown, carried, former, idiom.advice if idiom is not None else "")
     doubt = _doubt(conflicts, obstacles[0])
     if idiom is not None:
-        doubt = replace(doubt, message=idiom.reason, advice=idiom.advice)
+        return Unknown(replace(doubt, message=idiom.reason, advice=idiom.advice), (), carried)
     return Unknown(doubt, _would_help(obstacles), carried)
 
 
-def _separated(conflicts: Conflicts, found: _Findings, ordinal: int) -> tuple[Assumption, ...]:
+def _separated(
+    conflicts: Conflicts, found: _Findings, ordinal: int, scalars: LoopScalars
+) -> tuple[Assumption, ...]:
     """The assumptions that index arrays have no repeated values, or do not decrease, and that values fixed in
-    the nest differ, if no obstacle is left under these; empty otherwise."""
+    the nest differ, if no obstacle is left under these; empty otherwise. None is made about linked lists:
+    they are there for repeated values."""
     needed: dict[Assumption, None] = {}
     written = {m.name for m in conflicts.written_in(ordinal)}
     for conflict in found.obstacles if found.complete else ():
+        if not scalars.lists.keys().isdisjoint((conflict.source.site, conflict.sink.site)):
+            return ()
         index = _separating(conflicts, conflict)
         if index is not None and index.memory.name not in written:
             ends = conflict.source, conflict.sink
