@@ -166,9 +166,12 @@ class Calls:
     blamed: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def of(self, call: Call) -> Summary | None:
-        """The summary of a called function: one of the project, or one of the library that writes memory."""
+        """The summary of a called function: one of the project, or one of the library that writes memory. A
+        definition with other parameters than the call has arguments may be that of another program."""
         found = self.summaries.get(call.function)
-        return found if found is not None or call.function in self.refused else _of_library(call, self)
+        if found is not None:
+            return found if len(found.parameters) == len(call.arguments) else None
+        return None if call.function in self.refused else _of_library(call, self)
 
     def within(self, function: Function) -> Calls:
         """The same for the analysis of a function."""
@@ -185,7 +188,8 @@ class Calls:
 
     def counters(self, called: Iterable[Call]) -> frozenset[Variable]:
         """The integers and pointers with static storage that called functions name."""
-        summaries = {c.function: found for c in called if (found := self.of(c)) is not None}
+        known = ((c.function, self.summaries.get(c.function) or self.of(c)) for c in called)
+        summaries = {name: found for name, found in known if found is not None}
         return frozenset(self.as_named_here(v) for one in summaries.values() for v in one.counters)
 
     def callees(self, function: Function) -> Callees:
