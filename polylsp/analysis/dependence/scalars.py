@@ -39,6 +39,7 @@ from polylsp.ir.program import (
     Rejection,
     Simple,
     Site,
+    Statement,
     Variable,
     stripped,
     subexpressions,
@@ -51,8 +52,8 @@ from polylsp.poly.scop import Scop
 
 @dataclass(frozen=True, slots=True)
 class Recurrence:
-    """A scalar that each iteration surely assigns from memory, and the next one surely reads first: a pointer
-    that is followed (`p = p->next`), or a value on which the loop goes on."""
+    """A scalar that each iteration surely assigns, and the next one surely reads first: a pointer that is
+    followed (`p = p->next`), or a value on which the loop goes on."""
 
     variable: Variable
     write: Site
@@ -211,6 +212,10 @@ def _reads(value: Expr) -> Iterator[Read]:
     return (n for n in subexpressions(value) if isinstance(n, Read))
 
 
+def _read(statement: Statement) -> Iterator[Read]:
+    return (n for n in nodes(statement) if isinstance(n, Read))
+
+
 def _is_node(value: Expr, link: Place) -> bool:
     """True if a value is the number or the address of the node that has a link."""
     value = stripped(value)
@@ -222,11 +227,16 @@ def _is_node(value: Expr, link: Place) -> bool:
 def recurrences(loop: Loop, calls: Calls) -> Iterator[Recurrence]:
     """The scalars of a loop that each iteration loads from where the value of the one before leads, computes
     from that value so that it has no closed form, or passes to a function that changes it; or on whose values
-    from memory the loop goes on."""
-    iteration = Block((loop.body, loop.step))
+    the loop goes on, where they come from memory or have no closed form."""
+    parts = (loop.body, loop.step, loop.prologue)
+    iteration = Block(parts if loop.post_test else (parts[-1], *parts[:-1]))
     sure = list(always_run(iteration, completed=True))
     naming = _by_variable(sure)
     assigned = {s.target.variable.name for s in sure if isinstance(s, Assign) and not s.target.steps}
+    tested = {r.place.variable.name for r in _tested(loop)}
+    # A geometric series has a closed form; its steps alone are no work to share out.
+    found = effects(loop)
+    in_memory = bool(found.places or found.calls) or any(r.place.steps for s in walk(loop) for r in _read(s))
     for assign in (s for s in walk(iteration) if isinstance(s, Assign) and not s.target.steps):
         variable = assign.target.variable
         if not _is_own(variable) or variable.name not in assigned:
@@ -235,7 +245,11 @@ def recurrences(loop: Loop, calls: Calls) -> Iterator[Recurrence]:
         if read is None:
             continue
         loads = _loads(assign, naming)
-        decides = read in _tested(loop) and (loads or _by_choice(assign, loop))
+        decides = variable.name in tested and (
+            loads
+            or _by_choice(assign, loop)
+            or (_returns_to(variable, assign, naming) and not (in_memory and _is_scaled(assign, loop)))
+        )
         if any(_leads(load, variable) for load in loads) or decides or _goes_on(assign, loop):
             yield Recurrence(variable, assign.target.site, read.site)
     for statement in sure:
@@ -280,14 +294,49 @@ def _goes_on(assign: Assign, loop: Loop) -> bool:
         return not value.pure
     if not own or not isinstance(variable.type, Integer) or additive(assign) is not None:
         return False
-    if isinstance(value, Binary) and value.operator in ("*", "/", "<<", ">>"):
-        changed = effects(loop).scalars
-        ends = (value.left, value.right)
-        rest = [n for end in ends if not reads_only(end, assign) for n in subexpressions(end)]
-        fixed = all(isinstance(n, Constant) or _is_fixed(n, changed) for n in rest)
-        if fixed and sum(reads_only(end, assign) for end in ends) == 1:
-            return False
-    return reduction_of(assign, lambda _: False) is None
+    return not _is_scaled(assign, loop) and reduction_of(assign, lambda _: False) is None
+
+
+def _is_scaled(assign: Assign, loop: Loop) -> bool:
+    """True if an assignment multiplies, divides or shifts its variable by what the loop leaves alone."""
+    value = stripped(with_operator(assign))
+    if not isinstance(value, Binary) or value.operator not in ("*", "/", "<<", ">>"):
+        return False
+    changed = effects(loop).scalars
+    ends = (value.left, value.right)
+    rest = [n for end in ends if not reads_only(end, assign) for n in subexpressions(end)]
+    fixed = all(isinstance(n, Constant) or _is_fixed(n, changed) for n in rest)
+    return fixed and sum(reads_only(end, assign) for end in ends) == 1
+
+
+def _returns_to(variable: Variable, assign: Assign, naming: dict[str, list[Simple]]) -> bool:
+    """True if a variable is computed from its own value by other than sums and differences: directly, or by
+    way of scalars that the iteration surely assigns."""
+    pending = [(each, plain) for each, plain in _terms(with_operator(assign))]
+    seen = set[tuple[str, bool]]()
+    while pending:
+        name, plain = pending.pop()
+        if name == variable.name:
+            if not plain:
+                return True
+            continue
+        if (name, plain) not in seen:
+            seen.add((name, plain))
+            values = (s for s in naming.get(name, ()) if isinstance(s, Assign) and not s.target.steps)
+            own = (with_operator(s) for s in values if s.target.variable.name == name)
+            pending += [(each, plain and linear) for value in own for each, linear in _terms(value)]
+    return False
+
+
+def _terms(value: Expr) -> Iterator[tuple[str, bool]]:
+    """The scalars from which a value is computed, each with whether it is a term of a sum or difference."""
+    value = stripped(value)
+    if isinstance(value, Binary) and value.operator in ("+", "-"):
+        yield from _terms(value.left)
+        yield from _terms(value.right)
+    else:
+        read = (n.place for n in subexpressions(value) if isinstance(n, Read) and not n.place.steps)
+        yield from ((place.variable.name, isinstance(value, Read)) for place in read)
 
 
 def _is_fixed(part: Expr, changed: frozenset[str]) -> bool:
@@ -330,17 +379,17 @@ def _leads(load: Read, variable: Variable) -> bool:
 
 
 def _tested(loop: Loop) -> list[Read]:
-    """The reads that the test before each iteration surely makes."""
-    if loop.post_test or loop.condition is None or loop.prologue.statements:
-        return []
-    return list(reads_of(Assume(loop.condition, loop.header)))
+    """The reads that the test of the loop surely makes."""
+    return [] if loop.condition is None else list(reads_of(Assume(loop.condition, loop.header)))
 
 
 def _first_read(loop: Loop, naming: list[Simple], variable: Variable) -> Read | None:
     """The read with which each iteration surely begins to use a variable, which these statements name."""
-    test = next((read for read in _tested(loop) if read.place.variable == variable), None)
-    if test is not None or loop.prologue.statements:
-        return test
+    with_test = any(each is naming[0] for each in walk(loop.prologue)) if naming else False
+    if not loop.post_test and not with_test:
+        test = next((read for read in _tested(loop) if read.place.variable == variable), None)
+        if test is not None or loop.prologue.statements:
+            return test
     for statement in naming:
         uses = list(reads_of(statement))
         if isinstance(statement, Assign) and statement.target.steps:

@@ -97,7 +97,11 @@ def _recurring(conflicts: Conflicts, ordinal: int, scalars: LoopScalars) -> Sequ
     ends = AccessPoint(name, name, "write", found.write), AccessPoint(name, name, "read", found.read)
     directions = ("=",) * (len(iterations[0]) - 1) + ("<",)
     passed = Dependence("flow", *ends, ordinal, 1, directions, True)
-    return Sequential(Witness(passed, *iterations), (passed,))
+    first, second, inputs = iterations
+    if first[-1][0] == name:
+        # The iterations are numbered: the values of the variable have no closed form.
+        first, second = ((*each[:-1], ("iteration", each[-1][1])) for each in (first, second))
+    return Sequential(Witness(passed, first, second, inputs), (passed,))
 
 
 def _never_within(conflicts: Conflicts, ordinal: int) -> Rejection:
