@@ -299,6 +299,9 @@ def _access(
             not (way or memory.pointer is not None) or _sets_pointers(conflicts, variable)
         ):
             return "memory behind pointers"
+        if way and memory.recast:
+            # Callers cannot tell in which type the pointer there counts.
+            return "memory behind pointers as another type"
     else:
         number = -1
         if memory.pointer is not None and not (memory.from_entry and variable.storage == "global"):

@@ -19,6 +19,7 @@ from polylsp.analysis.scop.paths import (
     pointer_in,
     reached_by_address,
     resolve_pointer,
+    seen_as,
     sets_pointers,
 )
 from polylsp.analysis.scop.summaries import Calls, Summary, SummaryAccess
@@ -36,6 +37,7 @@ from polylsp.ir.program import (
     Constant,
     Expr,
     Field,
+    Floating,
     Index,
     Integer,
     OtherType,
@@ -420,12 +422,24 @@ def _start(call: Call, access: SummaryAccess, scope: Scope) -> PointerValue | Op
         variable = scope.calls.as_named_here(access.variable, scope.effects.variables)
         if isinstance(variable.type, Pointer):
             # A function with a summary sets no such pointer, so that it has the value that it has here.
-            return pointer_in(variable, scope)
+            return _as_accessed(pointer_in(variable, scope), variable.type, access, call, scope)
         return PointerValue(Base(variable.name, variable), ())
     pointer = _pointer(call, access)
     if access.way and pointer is call.arguments[access.parameter]:
         return _lost(call, access)
-    return resolve_pointer(pointer, scope, value_of)
+    return _as_accessed(resolve_pointer(pointer, scope, value_of), pointer.type, access, call, scope)
+
+
+def _as_accessed(
+    start: PointerValue | Opaque, of_type: Type, access: SummaryAccess, call: Call, scope: Scope
+) -> PointerValue | Opaque:
+    """The target of a pointer whose numbers a callee may access as those of another type."""
+    seen = of_type.to if isinstance(of_type, Pointer) else None
+    if access.shape != ("[]",) or not isinstance(access.type, (Integer, Floating)):
+        return start
+    if not isinstance(seen, (Integer, Floating, OtherType)):
+        return start
+    return seen_as(start, seen, access.type, call.site, scope)
 
 
 def _object_to_other_type(argument: Expr, name: str, scope: Scope) -> None:

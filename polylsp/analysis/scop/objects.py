@@ -26,7 +26,17 @@ from polylsp.analysis.scop.symbolic_value import ONE, ZERO, AllOf, Compare, Poly
 from polylsp.analysis.scop.walk_scope import set_of
 from polylsp.analysis.scop.walk_state import At, Base, Member, Parameters, anything, readable
 from polylsp.ir.effects import may_alias_types
-from polylsp.ir.program import Array, Complex, OtherType, Pointer, Rejection, Struct, Variable
+from polylsp.ir.program import (
+    Array,
+    Complex,
+    Floating,
+    Integer,
+    OtherType,
+    Pointer,
+    Rejection,
+    Struct,
+    Variable,
+)
 from polylsp.ir.verdict import Assumption
 from polylsp.poly.scop import VALUE_OF, BoundCondition, Memory, Polynomial
 
@@ -361,8 +371,9 @@ def is_row(memory: Memory) -> bool:
 
 def may_overlap(left: Memory, right: Memory) -> bool:
     """True if two memories may share an element under C's aliasing rules."""
-    is_bytewise = left.bytewise or right.bytewise
-    if not is_bytewise and not may_alias_types(left.element, right.element):
+    # A program that sees numbers as those of another type does not keep to the rules for types.
+    any_type = left.bytewise or right.bytewise or _is_converted(left) or _is_converted(right)
+    if not any_type and not may_alias_types(left.element, right.element):
         return False
     if _never_written(left) or _never_written(right) or _differ_in_member(left, right):
         return False
@@ -376,6 +387,12 @@ def may_overlap(left: Memory, right: Memory) -> bool:
     if _by_pointer(left) and _by_pointer(right):
         return True
     return _reaches_variable(left, right) or _reaches_variable(right, left)
+
+
+def _is_converted(memory: Memory) -> bool:
+    """True if a pointer variable to numbers leads to a memory as numbers of another type."""
+    of_type = memory.variable.type
+    return memory.recast and isinstance(of_type, Pointer) and isinstance(of_type.to, (Integer, Floating))
 
 
 def is_of_function(memory: Memory) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Literal
 
 import islpy as isl
@@ -198,7 +199,7 @@ def resolve_pointer(expression: Expr, scope: Scope, value_of: ValueOf) -> Pointe
             return _moved(right, left, 1, scope, value_of)
         case Cast(operand, Pointer(to)) if isinstance(operand.type, Pointer):
             inner = resolve_pointer(operand, scope, value_of)
-            return _seen_as(inner, operand.type.to, to, expression.site, scope)
+            return seen_as(inner, operand.type.to, to, expression.site, scope)
         case Select(_, then, otherwise):
             first, second = (resolve_pointer(each, scope, value_of) for each in (then, otherwise))
             either = either_pointer(None, "pointer", first, second, expression.site, scope)
@@ -422,11 +423,11 @@ def is_pointer_like(variable: Variable) -> bool:
     return isinstance(variable.type, Array) and variable.storage == "parameter"
 
 
-def _seen_as(
+def seen_as(
     pointer: PointerValue | Opaque, old: Type, new: Type, site: Site, scope: Scope
 ) -> PointerValue | Opaque:
-    """The target of a pointer that is converted to a pointer to another type: the same object, where the
-    pointer leads to its start. Further on, its elements are others."""
+    """The target of a pointer that is converted to a pointer to another type: the same object, whose elements
+    are counted in the sizes of the new type."""
     if isinstance(pointer, Opaque) or same_layout(old, new):
         return pointer
     at_start = pointer.steps[-1] == At(ZERO)
@@ -445,13 +446,32 @@ def _seen_as(
     if declared or is_scalar_storage(pointer.base):
         # Its dimensions count elements of the declared type.
         return _another_view(site)
+    last, own = pointer.steps[-1], pointer.steps[max(pointer.followed, default=0) :]
+    if not is_part and len(own) > 1:
+        # The lengths of rows count elements of the old type.
+        return _another_view(site)
     if isinstance(old, Struct) or isinstance(new, Struct):
         scope.recast = True
     if at_start:
         return replace(pointer, recast=True)
-    text = "which element this is depends on the sizes of two types"
-    element = Opaque(len(scope.frames), Rejection("may-alias", site, text, "use one type for the memory"))
-    return replace(pointer, steps=(*pointer.steps[:-1], At(element)), recast=True)
+    index = _recounted(last.index, old, new) if isinstance(last, At) else None
+    if index is None:
+        text = "which element this is depends on the sizes of two types"
+        index = Opaque(len(scope.frames), Rejection("may-alias", site, text, "use one type for the memory"))
+    return replace(pointer, steps=(*pointer.steps[:-1], At(index)), recast=True)
+
+
+def _recounted(index: Poly | Opaque, old: Type, new: Type) -> Poly | None:
+    """A number of elements of one type as a number of elements of another; `None` where it is no whole one,
+    or a size is unknown."""
+    sizes = [each.bits if isinstance(each, (Integer, Floating)) else 0 for each in (old, new)]
+    if isinstance(index, Opaque) or not all(size in (8, 16, 32, 64) for size in sizes):
+        return None
+    scale = Fraction(*sizes)
+    terms = [(monomial, coefficient * scale) for monomial, coefficient in index.terms]
+    if any(coefficient.denominator != 1 for _, coefficient in terms):
+        return None
+    return Poly(tuple((monomial, coefficient.numerator) for monomial, coefficient in terms))
 
 
 def same_layout(left: Type, right: Type) -> bool:
