@@ -392,7 +392,8 @@ def may_overlap(left: Memory, right: Memory) -> bool:
 def _is_converted(memory: Memory) -> bool:
     """True if a pointer variable to numbers leads to a memory as numbers of another type."""
     of_type = memory.variable.type
-    return memory.recast and isinstance(of_type, Pointer) and isinstance(of_type.to, (Integer, Floating))
+    numbers = isinstance(of_type, Pointer) and isinstance(of_type.to, (Integer, Floating))
+    return memory.recast and numbers and memory.shape == ("[]",)
 
 
 def is_of_function(memory: Memory) -> bool:
