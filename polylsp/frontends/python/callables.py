@@ -515,6 +515,8 @@ def _class_of(found: Class, known: Known, bases: tuple[ClassOf, ...]) -> ClassOf
         # What one method assigns may be what another one did.
         declarations[found.name] = ClassOf(found.name, tuple((by_use | assigned | fields).items()))
         assigned = _kinds_assigned(definitions, found.name, declarations, by_use, final)
+    for name, kind in _containers_in(found, declarations):
+        assigned[name] = joined(assigned.get(name, kind), kind) or UNKNOWN
     every = fields | assigned | told
     return ClassOf(found.name, tuple(_classes_settled(every, by_use)))
 
@@ -530,6 +532,17 @@ def _classes_told(found: Class, declarations: dict[str, Declaration]) -> Iterato
     for node in body_of(found.body):
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             yield node.target.id, annotated(node.annotation, declarations) or UNKNOWN
+
+
+def _containers_in(found: Class, declarations: dict[str, Declaration]) -> Iterator[tuple[str, Kind]]:
+    """The attributes that the body of a class binds to lists and the like, which the use of an attribute does
+    not tell from arrays."""
+    kinds = Kinds(declarations, {}, frozenset())
+    for node in body_of(found.body):
+        if isinstance(node, ast.Assign):
+            kind = kinds.of(node.value)
+            names = (one.id for one in node.targets if isinstance(one, ast.Name))
+            yield from ((name, kind) for name in names if isinstance(kind, Other) and kind != UNKNOWN)
 
 
 def _kinds_assigned(

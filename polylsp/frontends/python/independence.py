@@ -24,8 +24,10 @@ from polylsp.frontends.python.iteration_numbers import axes, is_counted, is_natu
 from polylsp.frontends.python.kinds import (
     ARRAY_OF_OBJECTS,
     ARRAY_OF_STRINGS,
+    MIXED,
     UNKNOWN,
     Array,
+    Kind,
     Number,
     Other,
     is_whole,
@@ -316,13 +318,16 @@ class _Independence:
             if number.assumed.kind == "distinct-values" and not self._holds_numbers(path, True):
                 raise DependsError
         if element.deep and self._holds_objects(path):
-            if not self.iteration.sharing.has_own_rows(path):
+            # What methods put into an array of a class's objects may be one row for several elements.
+            if "." in path or not self.iteration.sharing.has_own_rows(path):
                 raise DependsError
             sentence = f"each element of `{spelled(path)}` is an object of its own"
             self.assumed[Assumption("distinct-rows", (spelled(path),), sentence)] = None
         elif not self._holds_numbers(path, element.deep) and not self.iteration.sharing.makes_rows(path):
-            kind = self.iteration.context.kinds.of_name(path)
-            if kind not in (None, UNKNOWN) and not (isinstance(kind, Array) and not kind.lists):
+            of_name, *of_attribute = self._kinds_of(path)
+            if of_name != UNKNOWN and not (isinstance(of_name, Array) and not of_name.lists):
+                raise DependsError
+            if not all(_may_hold_numbers(kind, element.deep) for kind in of_attribute):
                 raise DependsError
             self._assume_elements(element)
         around = self.iteration.around
@@ -386,11 +391,15 @@ class _Independence:
         calls = (n for v in values for n in nodes_in(v) if isinstance(n, ast.Call))
         return any(overlaps_itself(self.iteration.scope.path(call.func)) for call in calls)
 
+    def _kinds_of(self, path: str) -> list[Kind]:
+        """The kind of a name or a path, and those of the attributes with the path by their class."""
+        context = self.iteration.context
+        named = (n for n in self.iteration.nodes if isinstance(n, ast.Attribute) and path_of_name(n) == path)
+        return [kind or UNKNOWN for kind in (context.kinds.of_name(path), *map(context.kind, named))]
+
     def _holds_objects(self, path: str) -> bool:
         """True for an array whose elements are objects, by its annotation or where it is made."""
-        named = (n for n in self.iteration.nodes if isinstance(n, ast.Attribute) and path_of_name(n) == path)
-        kinds = (self.iteration.context.kinds.of_name(path), *map(self.iteration.context.kind, named))
-        if ARRAY_OF_OBJECTS in kinds:
+        if ARRAY_OF_OBJECTS in self._kinds_of(path):
             return True
         given = self.iteration.function.parameters.get(path)
         values = (v for v in self.iteration.values_outside(path) if v is not None)
@@ -431,6 +440,14 @@ class _Independence:
 # --------------------------------------------------------------------------------------------------
 # Statements and expressions.
 # --------------------------------------------------------------------------------------------------
+
+
+def _may_hold_numbers(kind: Kind, deep: bool) -> bool:
+    """True for a kind that may be an array of numbers; and for one that may be a list, unless parts of its
+    elements are stored to (`deep`)."""
+    if isinstance(kind, Array):
+        return not (kind.lists and deep)
+    return kind == UNKNOWN or (kind in (MIXED, Other("a list")) and not deep)
 
 
 def _chain(node: ast.AST, around: dict[int, ast.AST]) -> Iterator[ast.expr]:
