@@ -9,9 +9,11 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from polylsp.core.processes import Mishap, contained
+from polylsp.frontends.python import numpy_functions
 from polylsp.frontends.python.array_aliases import (
     captured,
     find_aliased,
@@ -36,19 +38,20 @@ from polylsp.frontends.python.bindings import dimensions, find_remade, in_place,
 from polylsp.frontends.python.callables import parameter_kinds
 from polylsp.frontends.python.caught_exceptions import caught_loops
 from polylsp.frontends.python.independence import independent_loops
-from polylsp.frontends.python.inference import Kinds, inferred
-from polylsp.frontends.python.kinds import Array, Instance, Kind, Number
+from polylsp.frontends.python.inference import Kinds, assigned_names, inferred
+from polylsp.frontends.python.kinds import UNKNOWN, WHOLE, Array, Instance, Kind, Number
 from polylsp.frontends.python.library_loops import library_arrays
 from polylsp.frontends.python.live_ranges import split
 from polylsp.frontends.python.loops import block, outlive
 from polylsp.frontends.python.lowering_scope import Agreement, Context
-from polylsp.frontends.python.names import Declarations, Value
+from polylsp.frontends.python.names import Declaration, Declarations, Imported, Value
 from polylsp.frontends.python.nodes import nodes_in, own_nodes
 from polylsp.frontends.python.places import parameter
 from polylsp.frontends.python.pranges import pranges, runs_in_parallel
 from polylsp.frontends.python.reading_loops import checking_loops
 from polylsp.frontends.python.reported_loops import aside
 from polylsp.frontends.python.syntax import Parsed, read
+from polylsp.frontends.python.usage import range_bounds
 from polylsp.frontends.python.variables import find_views, name_iterables, name_subscripts
 from polylsp.frontends.python.words import Line
 from polylsp.ir.program import Block, Declare, Function, Loop, Rejection, Site, Unsupported
@@ -146,6 +149,7 @@ def _lower(name: str, parsed: Parsed, declarations: Declarations, owner: str) ->
     """Lower a function; once the first pass has found assumptions on lengths, lower it again, so that arrays
     carry them from their creation on."""
     given = _given(parsed, declarations, owner)
+    declarations = _with_bounds(_body(parsed), given, declarations)
     kinds = _kinds(parsed, given, declarations)
     if name_iterables(_body(parsed), kinds):
         kinds = _kinds(parsed, given, declarations)
@@ -178,6 +182,25 @@ def _given(parsed: Parsed, declarations: Declarations, owner: str) -> dict[str, 
     found.body = inline_properties(found.body, given, declarations)
     attributes = name_attributes(found.body, given, declarations)
     return given | passed_along(found.name, given, declarations, owner) | attributes
+
+
+def _with_bounds(body: list[ast.stmt], given: Mapping[str, Kind], declarations: Declarations) -> Declarations:
+    """The declarations, in which names from outside of a function of which nothing is known are whole numbers
+    if they stand in bounds of its ranges: variables of the module, and names out of other files."""
+    nodes = own_nodes(body)
+    outer = range_bounds(nodes, declarations) - assigned_names(nodes) - given.keys()
+    found: dict[str, Declaration] = {}
+    for name in sorted(outer):
+        match declarations.get(name):
+            case None:
+                found[name] = Value(WHOLE)
+            case Imported(path) if numpy_functions.kind_of_constant(path) is None:
+                found[name] = Value(WHOLE)
+            case Value(kind=kind) as one if kind == UNKNOWN and one.annotates is None:
+                found[name] = replace(one, kind=WHOLE)
+            case _:
+                pass
+    return {**declarations, **found} if found else declarations
 
 
 def _split(parsed: Parsed, declarations: Declarations, given: Mapping[str, Kind], kinds: Kinds) -> bool:
