@@ -295,8 +295,9 @@ def _decided_by_names(function: Function, loops: list[Loop], known: dict[int, Ve
         before = known.get(ordinal) or Unknown(_not_reached(by_ordinal[ordinal]))
         if not isinstance(before, Unknown) or before.would_help:
             continue
-        # Loops over values that are no numbers in arrays stay silent.
-        if before.rejection.code not in ("generic-iterable", "whole-arrays"):
+        code = before.rejection.code
+        # Loops that compute with no numbers in arrays stay silent, and those that whole arrays replace.
+        if code != "whole-arrays" and not (code == "generic-iterable" and ordinal in function.aside):
             by_purity = any(one.kind == "pure-call" for one in by_names.assumptions)
             found[ordinal] = replace(before, would_help=by_names.assumptions) if by_purity else by_names
     return found

@@ -1,8 +1,9 @@
 """Loops whose iterations are independent by names alone, whatever their arrays hold and their calls compute.
 
 An iteration stores to elements under its own number, of arrays of which it uses no others, binds names of its
-own, and adds to sums; all else it only reads. Such a loop needs no model of shapes, types or callees, so that
-it is decided where `for_loop` refuses; functions of unknown effect become assumptions.
+own, and adds to sums and to elements of arrays that it does not use otherwise; all else it only reads. Such a
+loop needs no model of shapes, types or callees, so that it is decided where `for_loop` refuses; functions of
+unknown effect become assumptions.
 """
 
 from __future__ import annotations
@@ -10,8 +11,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from polylsp.frontends.python.bindings import dimensions
+from polylsp.frontends.python.element_kinds import (
+    holds_numbers,
+    holds_objects,
+    is_array,
+    is_of_numbers,
+    may_hold_numbers,
+    may_overlap_itself,
+)
 from polylsp.frontends.python.iteration_effects import (
     DependsError,
     Effects,
@@ -22,20 +32,13 @@ from polylsp.frontends.python.iteration_effects import (
 )
 from polylsp.frontends.python.iteration_numbers import axes, is_counted, is_natural, path_of_name
 from polylsp.frontends.python.kinds import (
-    ARRAY_OF_OBJECTS,
-    ARRAY_OF_STRINGS,
-    MIXED,
-    UNKNOWN,
     Array,
-    Kind,
     Number,
-    Other,
     is_whole,
 )
 from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.nodes import bindings_in, nodes_in, own_nodes
-from polylsp.frontends.python.numpy_arguments import asks_for_objects, overlaps_itself
 from polylsp.frontends.python.numpy_functions import VIEW_ATTRIBUTES
 from polylsp.frontends.python.purity import bound_values, freshness
 from polylsp.frontends.python.reading_loops import own_reads, scope_of
@@ -43,10 +46,11 @@ from polylsp.frontends.python.sharing_by_names import FunctionNames
 from polylsp.frontends.python.value_edges import OF_WHOLE
 from polylsp.ir.verdict import Assumption, Parallel, Reduction
 
+_Operator = Literal["+", "*"]
 _MOST_OVERLAPS = 3
 _MOST_WORK = 160_000
 """Nodes of a function times its loops, from which on none is decided here: each is compared with all code."""
-_SUMS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "+", ast.Mult: "*"}
+_SUMS: dict[type[ast.operator], _Operator] = {ast.Add: "+", ast.Sub: "+", ast.Mult: "*"}
 
 
 def independent_loops(context: Context, body: Sequence[ast.stmt]) -> tuple[tuple[int, Parallel], ...]:
@@ -84,10 +88,12 @@ class _Element:
 @dataclass
 class _Independence:
     """Names that an iteration binds, and elements that it stores. `sums` are names that it only adds to;
-    `views` stand for a part of an array."""
+    `element_sums` are arrays to whose elements, of any subscripts, it only adds, or that it only multiplies,
+    each with the operator; `views` stand for a part of an array."""
 
     iteration: Iteration
     sums: frozenset[str] = frozenset()
+    element_sums: dict[str, _Operator] = field(default_factory=dict[str, _Operator])
     views: dict[str, ast.Subscript] = field(default_factory=dict[str, ast.Subscript])
     assumed: dict[Assumption, None] = field(default_factory=dict[Assumption, None])
 
@@ -101,6 +107,9 @@ class _Independence:
             elements = self._elements()
             if not elements and not reductions:
                 return None
+            reductions |= {
+                path: Reduction(one, spelled(path), True) for path, one in self.element_sums.items()
+            }
             found = effects(self.iteration, self.sums, [one.path for one in elements])
             self.assumed |= dict.fromkeys(found.assumptions)
             self._check_overlaps(elements, found)
@@ -143,16 +152,8 @@ class _Independence:
         return (
             is_number
             or isinstance(self.iteration.context.kind(value), Number | Array)
-            or self._is_array(value)
+            or is_array(self.iteration, value)
         )
-
-    def _is_array(self, value: ast.expr) -> bool:
-        """True for a call that makes an array of numbers."""
-        kind = self.iteration.context.kind(value)
-        if isinstance(kind, Array) and not kind.lists:
-            return True
-        is_numpy = isinstance(value, ast.Call) and self.iteration.scope.path(value.func).startswith("numpy.")
-        return is_numpy and freshness(self.iteration.scope, value) == 2
 
     def _copies(self) -> tuple[list[str], list[str]]:
         """The names of which each iteration has a copy, and those whose last value is needed."""
@@ -239,7 +240,9 @@ class _Independence:
         path = path_of_name(base)
         if not path or path.rpartition(".")[2] in VIEW_ATTRIBUTES:
             raise DependsError
-        if any(map(self._overlaps_itself, self.iteration.function.points_to.owners(path))):
+        if any(
+            may_overlap_itself(self.iteration, one) for one in self.iteration.function.points_to.owners(path)
+        ):
             raise DependsError
         if path.split(".")[0] in self.iteration.own:
             if path not in self.iteration.own or not self._is_new(
@@ -250,11 +253,26 @@ class _Independence:
         deep = is_update or len(parts) > 1
         element = self._element(path, parts, deep)
         if element is None:
-            raise DependsError
+            element = self._summed(path)
         other = found.get(path)
         if other is not None and not other.is_beside(element):
             raise DependsError
         found[path] = element if other is None or deep else other
+
+    def _summed(self, path: str) -> _Element:
+        """All elements of an array of numbers that an iteration only adds to, or only multiplies; raises an
+        error for others."""
+        nodes = self.iteration.nodes
+        updates = [one for one in nodes if isinstance(one, ast.AugAssign) and _updated(one) == path]
+        uses = [n for n in self.iteration.evaluated if path_of_name(n) == path]
+        operators: set[_Operator | None] = {_SUMS.get(type(one.op)) for one in updates}
+        if len(uses) != len(updates) or len(operators) != 1:
+            raise DependsError
+        operator = operators.pop()
+        if operator is None or holds_objects(self.iteration, path):
+            raise DependsError
+        self.element_sums[path] = operator
+        return _Element(path, 0, "", "", True)
 
     def _resolved(self, node: ast.Subscript) -> tuple[ast.expr, list[ast.expr]]:
         """The array behind a chain of subscripts and of names that stand for parts of arrays, and its
@@ -311,25 +329,16 @@ class _Independence:
                 return ""
 
     def _check_uses(self, element: _Element) -> None:
-        """Raise an error unless all uses of an array are under the iteration's number."""
-        number, path = self.iteration.numbers[element.number], element.path
+        """Raise an error unless all uses of an array are under the iteration's number, or add to elements."""
+        path = element.path
+        self._check_elements(element)
+        if path in self.element_sums:
+            return
+        number = self.iteration.numbers[element.number]
         if number.assumed is not None:
             self.assumed[number.assumed] = None
-            if number.assumed.kind == "distinct-values" and not self._holds_numbers(path, True):
+            if number.assumed.kind == "distinct-values" and not holds_numbers(self.iteration, path, True):
                 raise DependsError
-        if element.deep and self._holds_objects(path):
-            # What methods put into an array of a class's objects may be one row for several elements.
-            if "." in path or not self.iteration.sharing.has_own_rows(path):
-                raise DependsError
-            sentence = f"each element of `{spelled(path)}` is an object of its own"
-            self.assumed[Assumption("distinct-rows", (spelled(path),), sentence)] = None
-        elif not self._holds_numbers(path, element.deep) and not self.iteration.sharing.makes_rows(path):
-            of_name, *of_attribute = self._kinds_of(path)
-            if of_name != UNKNOWN and not (isinstance(of_name, Array) and not of_name.lists):
-                raise DependsError
-            if not all(_may_hold_numbers(kind, element.deep) for kind in of_attribute):
-                raise DependsError
-            self._assume_elements(element)
         around = self.iteration.around
         for node in self.iteration.nodes:
             if not isinstance(node, ast.Name | ast.Attribute) or path_of_name(node) != path:
@@ -352,59 +361,38 @@ class _Independence:
         ):
             raise DependsError
 
-    def _assume_elements(self, element: _Element) -> None:
-        """Let the verdict rest on that a store to an element leaves the others as they are."""
+    def _check_elements(self, element: _Element) -> None:
+        """Raise an error unless a store to an element of an array leaves the others as they are, or may be
+        assumed to."""
+        path, iteration = element.path, self.iteration
+        if element.deep and holds_objects(iteration, path):
+            # What methods put into an array of a class's objects may be one row for several elements.
+            if "." in path or not iteration.sharing.has_own_rows(path):
+                raise DependsError
+            sentence = f"each element of `{spelled(path)}` is an object of its own"
+            self.assumed[Assumption("distinct-rows", (spelled(path),), sentence)] = None
+        elif path in self.element_sums:
+            self._assume_elements(element, is_of_numbers(iteration, path))
+        else:
+            is_known = holds_numbers(iteration, path, element.deep) or iteration.sharing.makes_rows(path)
+            self._assume_elements(element, is_known)
+
+    def _assume_elements(self, element: _Element, is_known: bool) -> None:
+        """Let the verdict rest on that a store to an element leaves the others as they are, unless that is
+        known; raise an error where the kind of the array refutes it."""
         path = element.path
+        if is_known:
+            return
+        if not may_hold_numbers(self.iteration, path, element.deep):
+            raise DependsError
         parts = [
             n.slice
             for n in self.iteration.nodes
             if isinstance(n, ast.Subscript) and path_of_name(n.value) == path
         ]
-        is_array = any(isinstance(one, ast.Tuple) for one in parts)
-        what = "a NumPy array" if is_array else "an array or a list"
+        has_axes = any(isinstance(one, ast.Tuple) for one in parts)
+        what = "a NumPy array" if has_axes else "an array or a list"
         self.assumed[assumption(f"`{path}` is {'a NumPy array of numbers' if element.deep else what}")] = None
-
-    def _holds_numbers(self, path: str, deep: bool) -> bool:
-        """True if a store to an element leaves the others as they are: in an array, and in a list where it
-        replaces the element."""
-        kind = self.iteration.context.kinds.of_name(path)
-        if isinstance(kind, Array) and not kind.lists and not kind.assumed:
-            return True
-        if kind in (ARRAY_OF_OBJECTS, ARRAY_OF_STRINGS, Other("a list")) and not deep:
-            return True
-        values = self.iteration.values_outside(path)
-        if not values:
-            return False
-        is_list = isinstance(kind, Other) and "list" in kind.what
-        told = [v for v in values if v is not None]
-        are_numbers = all(self._is_array(v) and not (deep and self._is_assumed(v)) for v in told)
-        return len(told) == len(values) and (are_numbers or (is_list and not deep))
-
-    def _is_assumed(self, value: ast.expr) -> bool:
-        """True for an array of which nothing tells the type of the elements."""
-        kind = self.iteration.context.kind(value)
-        return isinstance(kind, Array) and kind.assumed
-
-    def _overlaps_itself(self, name: str) -> bool:
-        """True for a name of an array that may have several elements in one place."""
-        values = (v for v in bound_values(self.iteration.function.nodes, name) if v is not None)
-        calls = (n for v in values for n in nodes_in(v) if isinstance(n, ast.Call))
-        return any(overlaps_itself(self.iteration.scope.path(call.func)) for call in calls)
-
-    def _kinds_of(self, path: str) -> list[Kind]:
-        """The kind of a name or a path, and those of the attributes with the path by their class."""
-        context = self.iteration.context
-        named = (n for n in self.iteration.nodes if isinstance(n, ast.Attribute) and path_of_name(n) == path)
-        return [kind or UNKNOWN for kind in (context.kinds.of_name(path), *map(context.kind, named))]
-
-    def _holds_objects(self, path: str) -> bool:
-        """True for an array whose elements are objects, by its annotation or where it is made."""
-        if ARRAY_OF_OBJECTS in self._kinds_of(path):
-            return True
-        given = self.iteration.function.parameters.get(path)
-        values = (v for v in self.iteration.values_outside(path) if v is not None)
-        told = (given.annotation if given is not None else None, *values)
-        return any(one is not None and asks_for_objects(one) for one in told)
 
     # --- Overlaps ---
 
@@ -442,14 +430,6 @@ class _Independence:
 # --------------------------------------------------------------------------------------------------
 
 
-def _may_hold_numbers(kind: Kind, deep: bool) -> bool:
-    """True for a kind that may be an array of numbers; and for one that may be a list, unless parts of its
-    elements are stored to (`deep`)."""
-    if isinstance(kind, Array):
-        return not (kind.lists and deep)
-    return kind == UNKNOWN or (kind in (MIXED, Other("a list")) and not deep)
-
-
 def _chain(node: ast.AST, around: dict[int, ast.AST]) -> Iterator[ast.expr]:
     """The subscripts that follow one another behind an array."""
     while isinstance(parent := around.get(id(node)), ast.Subscript) and parent.value is node:
@@ -466,6 +446,14 @@ def _updates(node: ast.AST, name: str) -> bool:
             return own == name and left == name
         case _:
             return False
+
+
+def _updated(update: ast.AugAssign) -> str:
+    """The path of the array of which an update changes an element; empty for other updates."""
+    target: ast.expr = update.target
+    while isinstance(target, ast.Subscript):
+        target = target.value
+    return path_of_name(target) if target is not update.target else ""
 
 
 def _sum_of(update: ast.AST) -> str | None:

@@ -238,7 +238,7 @@ def is_simple(context: Context, node: ast.AST, loop: ast.For) -> bool:
     """True for an expression, and a statement that goes on and changes nothing but what its targets say."""
     match node:
         case ast.Assign(targets=targets):
-            return all(only_names(one) or isinstance(one, ast.Subscript) for one in targets)
+            return all(map(_only_names_and_elements, targets))
         case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
             return isinstance(target, ast.Name | ast.Subscript)
         case ast.For(target=target, orelse=otherwise):
@@ -270,6 +270,16 @@ def only_names(target: ast.expr) -> bool:
     """True for a name, or a tuple of names."""
     parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
     return all(isinstance(one, ast.Name) or (isinstance(one, ast.Tuple) and only_names(one)) for one in parts)
+
+
+def _only_names_and_elements(target: ast.expr) -> bool:
+    """True for a name, an element, or a tuple of these."""
+    parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+    return all(
+        isinstance(one, ast.Name | ast.Subscript)
+        or (isinstance(one, ast.Tuple | ast.List) and _only_names_and_elements(one))
+        for one in parts
+    )
 
 
 def _asserts(context: Context, call: ast.Call) -> bool:

@@ -1,0 +1,113 @@
+"""Elements of arrays and lists that have one name: numbers, objects of their own, or anything.
+
+The functions take an iteration and a path, and look at the kinds of the name, the values that the function
+binds it to outside of the loop, and the kinds of attributes by their class.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from polylsp.frontends.python.iteration_effects import Iteration
+from polylsp.frontends.python.iteration_numbers import path_of_name
+from polylsp.frontends.python.kinds import (
+    ARRAY_OF_OBJECTS,
+    ARRAY_OF_STRINGS,
+    MIXED,
+    UNKNOWN,
+    Array,
+    Kind,
+    Other,
+)
+from polylsp.frontends.python.nodes import nodes_in
+from polylsp.frontends.python.numpy_arguments import asks_for_objects, overlaps_itself
+from polylsp.frontends.python.purity import bound_values, freshness
+
+
+def is_array(iteration: Iteration, value: ast.expr) -> bool:
+    """True for a call that makes an array of numbers."""
+    kind = iteration.context.kind(value)
+    if isinstance(kind, Array) and not kind.lists:
+        return True
+    is_numpy = isinstance(value, ast.Call) and iteration.scope.path(value.func).startswith("numpy.")
+    return is_numpy and freshness(iteration.scope, value) == 2
+
+
+def may_hold_numbers(iteration: Iteration, path: str, deep: bool) -> bool:
+    """True unless the kind of an array refutes that it is one of numbers, or a list where no parts of its
+    elements are stored to (`deep`)."""
+    of_name, *of_attribute = _kinds_of(iteration, path)
+    if of_name != UNKNOWN and not (isinstance(of_name, Array) and not of_name.lists):
+        return False
+    return all(_is_open(kind, deep) for kind in of_attribute)
+
+
+def holds_numbers(iteration: Iteration, path: str, deep: bool) -> bool:
+    """True if a store to an element leaves the others as they are: in an array, and in a list where it
+    replaces the element."""
+    kind = iteration.context.kinds.of_name(path)
+    if isinstance(kind, Array) and not kind.lists and not kind.assumed:
+        return True
+    if kind in (ARRAY_OF_OBJECTS, ARRAY_OF_STRINGS, Other("a list")) and not deep:
+        return True
+    values = iteration.values_outside(path)
+    if not values:
+        return False
+    is_list = isinstance(kind, Other) and "list" in kind.what
+    told = [v for v in values if v is not None]
+    are_numbers = all(is_array(iteration, v) and not (deep and _is_assumed(iteration, v)) for v in told)
+    return len(told) == len(values) and (are_numbers or (is_list and not deep))
+
+
+def is_of_numbers(iteration: Iteration, path: str) -> bool:
+    """True if the elements of an array are known to be numbers."""
+    context = iteration.context
+    # An array that is filled with a value has its type, which may be any.
+    told = (v if v is None or not _is_filled(iteration, v) else None for v in iteration.values_outside(path))
+    values = [context.kind(v) if v is not None else None for v in told]
+    kinds = [context.kinds.of_name(path)] if path not in context.kinds.local or not values else values
+    return all(isinstance(kind, Array) and not kind.lists and not kind.assumed for kind in kinds)
+
+
+def _is_filled(iteration: Iteration, value: ast.expr) -> bool:
+    """True for a call of `numpy.full` and the like."""
+    path = iteration.scope.path(value.func) if isinstance(value, ast.Call) else ""
+    return path.startswith("numpy.full")
+
+
+def _is_assumed(iteration: Iteration, value: ast.expr) -> bool:
+    """True for an array of which nothing tells the type of the elements."""
+    kind = iteration.context.kind(value)
+    return isinstance(kind, Array) and kind.assumed
+
+
+def may_overlap_itself(iteration: Iteration, name: str) -> bool:
+    """True for a name of an array that may have several elements in one place."""
+    values = (v for v in bound_values(iteration.function.nodes, name) if v is not None)
+    calls = (n for v in values for n in nodes_in(v) if isinstance(n, ast.Call))
+    return any(overlaps_itself(iteration.scope.path(call.func)) for call in calls)
+
+
+def _kinds_of(iteration: Iteration, path: str) -> list[Kind]:
+    """The kind of a name or a path, and those of the attributes with the path by their class."""
+    context = iteration.context
+    named = (n for n in iteration.nodes if isinstance(n, ast.Attribute) and path_of_name(n) == path)
+    return [kind or UNKNOWN for kind in (context.kinds.of_name(path), *map(context.kind, named))]
+
+
+def holds_objects(iteration: Iteration, path: str) -> bool:
+    """True for an array whose elements are objects, by its annotation or where it is made."""
+    if ARRAY_OF_OBJECTS in _kinds_of(iteration, path):
+        return True
+    given = iteration.function.parameters.get(path)
+    values = (v for v in iteration.values_outside(path) if v is not None)
+    told = (given.annotation if given is not None else None, *values)
+    return any(one is not None and asks_for_objects(one) for one in told)
+
+
+def _is_open(kind: Kind, deep: bool) -> bool:
+    """True for a kind that may be an array of numbers; and for one that may be a list, unless parts of its
+    elements are stored to (`deep`)."""
+    if isinstance(kind, Array):
+        return not (kind.lists and deep)
+    return kind == UNKNOWN or (kind in (MIXED, Other("a list")) and not deep)
