@@ -37,8 +37,11 @@ def may_hold_numbers(iteration: Iteration, path: str, deep: bool) -> bool:
     """True unless the kind of an array refutes that it is one of numbers, or a list where no parts of its
     elements are stored to (`deep`)."""
     of_name, *of_attribute = _kinds_of(iteration, path)
-    if of_name != UNKNOWN and not (isinstance(of_name, Array) and not of_name.lists):
-        return False
+    values = iteration.sharing.reaching(path) if of_name == MIXED else []
+    told = [iteration.context.kind(v) or UNKNOWN for v in values if v is not None]
+    for kind in told if values and len(told) == len(values) else [of_name]:
+        if kind != UNKNOWN and not (isinstance(kind, Array) and not kind.lists):
+            return False
     return all(_is_open(kind, deep) for kind in of_attribute)
 
 
@@ -62,6 +65,8 @@ def holds_numbers(iteration: Iteration, path: str, deep: bool) -> bool:
 def is_of_numbers(iteration: Iteration, path: str) -> bool:
     """True if the elements of an array are known to be numbers."""
     context = iteration.context
+    if "." not in path and path not in context.kinds.local | iteration.function.parameters.keys():
+        return False  # other functions may bind it
     # An array that is filled with a value has its type, which may be any.
     told = (v if v is None or not _is_filled(iteration, v) else None for v in iteration.values_outside(path))
     values = [context.kind(v) if v is not None else None for v in told]

@@ -47,7 +47,8 @@ from polylsp.frontends.python.value_edges import OF_WHOLE
 from polylsp.ir.verdict import Assumption, Parallel, Reduction
 
 _Operator = Literal["+", "*"]
-_MOST_OVERLAPS = 3
+_MOST_OVERLAPS = 6
+"""Pairs of arrays of which a verdict may say that they do not overlap: a reader checks no more of them."""
 _MOST_WORK = 160_000
 """Nodes of a function times its loops, from which on none is decided here: each is compared with all code."""
 _SUMS: dict[type[ast.operator], _Operator] = {ast.Add: "+", ast.Sub: "+", ast.Mult: "*"}
@@ -269,7 +270,8 @@ class _Independence:
         if len(uses) != len(updates) or len(operators) != 1:
             raise DependsError
         operator = operators.pop()
-        if operator is None or holds_objects(self.iteration, path):
+        is_bound_inside = path in self.iteration.function.captured and not self.iteration.context.is_module
+        if operator is None or is_bound_inside or holds_objects(self.iteration, path):
             raise DependsError
         self.element_sums[path] = operator
         return _Element(path, 0, "", "", True)
@@ -400,13 +402,12 @@ class _Independence:
         """Assume that arrays whose elements are stored overlap no others; raise an error where that is too
         much to assume."""
         deep = {one.path: one.deep for one in elements}
-        related = self.iteration.function.points_to.are_related
         others = [one for one in dict.fromkeys(found.arrays) if one not in deep]
         # A function that the code makes may read what it was made of.
         made = sorted(found.called)
         for path, is_deep in deep.items():
             apart = (one for one in deep if one != path)
-            if any(related(path, one, is_deep) for one in (*apart, *others, *made)):
+            if any(self._are_related(path, one, is_deep) for one in (*apart, *others, *made)):
                 raise DependsError
         shared = [one for one in deep if not self.iteration.sharing.is_unshared(one)]
         others = [one for one in others if not self.iteration.sharing.is_unshared(one)]
@@ -423,6 +424,13 @@ class _Independence:
             names = spelled(one), spelled(other)
             sentence = f"`{names[0]}` and `{names[1]}` do not overlap"
             self.assumed[Assumption("no-overlap", names, sentence)] = None
+
+    def _are_related(self, stored: str, other: str, deep: bool) -> bool:
+        """True if stores to elements of one path may be seen through another one while the loop runs."""
+        whole = self.iteration.function.points_to
+        return whole.are_related(stored, other, deep) and self.iteration.sharing.points_to.are_related(
+            stored, other, deep
+        )
 
 
 # --------------------------------------------------------------------------------------------------

@@ -82,7 +82,10 @@ class Iteration:
         return cls(context, function, loop, function.scope, nodes, sharing, numbers, own)
 
     def values_outside(self, name: str) -> list[ast.expr | None]:
-        """The values that the function gives a name outside of the loop, `None` for an unknown one."""
+        """The values that the function gives a name outside of the loop, as far as they may reach it; `None`
+        for an unknown one."""
+        if reaching := self.sharing.reaching(name):
+            return reaching
         nodes = [n for n in self.function.nodes if not self.sharing.is_inside(n)]
         values = list(bound_values(nodes, name))
         return [*values, None] if name in self.function.parameters else values

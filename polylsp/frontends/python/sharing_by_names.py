@@ -106,12 +106,57 @@ class Sharing:
                 return True
         return False
 
+    @cached_property
+    def points_to(self) -> PointsTo:
+        """The objects that the names may lead to while the loop runs: code behind it has not run then, unless
+        a loop around comes back."""
+        if self._is_nested or self.function.context.is_module:
+            return self.function.points_to
+        return PointsTo(self.function.scope, self._up_to_end)
+
+    @cached_property
+    def _up_to_end(self) -> list[ast.AST]:
+        """The nodes of the function up to the end of the loop."""
+        nodes = self.function.nodes
+        start = next(k for k, n in enumerate(nodes) if n is self.loop)
+        behind = (k for k, n in enumerate(nodes) if k > start and isinstance(n, ast.stmt))
+        return nodes[: next((k for k in behind if not self.is_inside(nodes[k])), len(nodes))]
+
+    def reaching(self, name: str) -> list[ast.expr | None]:
+        """The values that a name of the function may have where the loop starts, by the bindings that may
+        reach it, `None` for an unknown one; empty where they are not followed."""
+        function = self.function
+        is_own = name in function.context.kinds.local and "." not in name
+        if not is_own or name in function.captured or function.context.is_module:
+            return []
+        found: list[ast.expr | None] = []
+        node: ast.AST = self.loop
+        while True:
+            around = function.around.get(id(node))
+            blocks = [*_blocks(around)] if around is not None else [function.body]
+            block = next((one for one in blocks if any(each is node for each in one)), [])
+            before = block[: next((k for k, each in enumerate(block) if each is node), 0)]
+            for one in reversed(before):
+                found += bound_values(nodes_in(one), name)
+                if isinstance(one, ast.Assign) and any(True for _ in bound_values([one], name)):
+                    return found
+            if around is None:
+                return [*found, None] if name in function.parameters else found
+            # What other branches bind does not reach the loop; what a loop around binds behind it does.
+            part = around.test if isinstance(around, ast.If) and block else around
+            found += bound_values(nodes_in(part), name)
+            node = around
+
     def is_unshared(self, path: str) -> bool:
         """True if a function makes the arrays of a name itself, and gives them no other name."""
         declared = self.function.context.kinds.declarations.get(path)
         if self.function.context.is_module and not (isinstance(declared, Value) and not declared.kept):
             return False
-        if "." in path or (path in self.function.captured and not self.function.context.is_module):
+        if not self.function.context.is_module and (
+            path in self.function.captured or path not in self.function.context.kinds.local
+        ):
+            return False
+        if "." in path:
             return False
         nodes = self.function.nodes
         values = list(bound_values(nodes, path))
@@ -123,9 +168,7 @@ class Sharing:
             return False
         if not self._is_nested:
             # A name that it gets behind the loop is none in it.
-            start = next(k for k, n in enumerate(nodes) if n is self.loop)
-            behind = (k for k, n in enumerate(nodes) if k > start and isinstance(n, ast.stmt))
-            nodes = nodes[: next((k for k in behind if not self.is_inside(nodes[k])), len(nodes))]
+            nodes = self._up_to_end
         nodes = self._since_made(path) or nodes
         uses = (n for n in nodes if isinstance(n, ast.Name) and n.id == path and isinstance(n.ctx, ast.Load))
         return not any(_is_shared(self.function.scope, one, self.function.around) for one in uses)
@@ -196,9 +239,8 @@ class Sharing:
             case _:
                 return False
         calls = [one for one in rows if isinstance(one, ast.Call) and not asks_for_objects(one)]
-        numpy = [
-            one for one in calls if numpy_name(self.function.scope.path(one.func)) in MAKERS | LIKE_MAKERS
-        ]
+        makers = MAKERS | LIKE_MAKERS | {"eye", "identity"}
+        numpy = [one for one in calls if numpy_name(self.function.scope.path(one.func)) in makers]
         return len(numpy) == len(rows) and all(freshness(self.function.scope, one) == 2 for one in numpy)
 
     def _is_blank(self, value: ast.expr) -> bool:
@@ -206,6 +248,21 @@ class Sharing:
         path = self.function.scope.path(value.func) if isinstance(value, ast.Call) else ""
         name = numpy_name(path)
         return name in MAKERS | LIKE_MAKERS and not name.startswith(("full", "copy", "ndarray"))
+
+
+def _blocks(node: ast.AST) -> list[list[ast.stmt]]:
+    """The blocks of statements in a statement."""
+    match node:
+        case ast.If(body=body, orelse=other) | ast.For(body=body, orelse=other):
+            return [body, other]
+        case ast.While(body=body, orelse=other):
+            return [body, other]
+        case ast.With(body=body) | ast.ExceptHandler(body=body):
+            return [body]
+        case ast.Try(body=body, orelse=other, finalbody=last):
+            return [body, other, last]
+        case _:
+            return []
 
 
 _COLLECTIONS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)
