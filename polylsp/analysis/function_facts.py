@@ -27,10 +27,10 @@ from polylsp.analysis.scop.single_loops import again, has_renamed_pointers
 from polylsp.analysis.scop.summaries import Calls
 from polylsp.core.processes import Mishap
 from polylsp.ir.directive import DirectiveFacts, Misfit
-from polylsp.ir.effects import effects, loops_in
+from polylsp.ir.effects import effects, loops_in, walk
 from polylsp.ir.library import LOCK_CALLS, UNORDERED
 from polylsp.ir.liveness import Live, live_after_loops
-from polylsp.ir.program import Function, Loop, Rejection
+from polylsp.ir.program import Function, Loop, Rejection, Unsupported
 from polylsp.ir.verdict import Dependence, Parallel, Sequential, Unknown, Verdict
 from polylsp.model.facts import (
     Band,
@@ -504,8 +504,12 @@ def _unmodelled(found: Verdict | None, by_model: Verdict | None) -> str:
 
 
 def _is_aside(function: Function, loop: Loop, known: dict[int, Verdict]) -> bool:
-    """True if a loop does not compute with arrays, and is not decided."""
+    """True if a loop does not compute with arrays, and is not decided; and if it runs in order over values
+    that are no numbers."""
     verdict = known.get(loop.ordinal)
+    if isinstance(verdict, Sequential):
+        unmodelled = [one.rejection.code for one in walk(loop) if isinstance(one, Unsupported)]
+        return bool(unmodelled) and all(code == "generic-iterable" for code in unmodelled)
     undecided = verdict is None or (isinstance(verdict, Unknown) and not verdict.would_help)
     return undecided and loop.ordinal in function.aside
 

@@ -136,7 +136,7 @@ def unreported(inner: Block) -> Block:
 
 def _unreported(statement: Statement) -> Statement:
     """A statement in which all that is not modelled has the reason of a loop over values that are no
-    numbers."""
+    numbers, and the order that it has."""
     match statement:
         case Block():
             return unreported(statement)
@@ -148,7 +148,7 @@ def _unreported(statement: Statement) -> Statement:
         case Unsupported(rejection):
             loops = tuple(one for one in map(_unreported, statement.loops) if isinstance(one, Loop))
             silent = replace(rejection, code="generic-iterable", advice="")
-            return replace(statement, rejection=silent, loops=loops, order=None)
+            return replace(statement, rejection=silent, loops=loops)
         case _:
             return statement
 
