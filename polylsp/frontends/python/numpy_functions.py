@@ -233,6 +233,8 @@ _REAL_RESULT = frozenset(("linalg.norm", "scipy.linalg.norm", "fft.irfft", "lina
 _CONTAINERS = {
     "list": "a list", "sorted": "a list", "dict": "a dictionary", "set": "a set", "frozenset": "a set",
     "str": "a string", "repr": "a string", "input": "a string", "collections.defaultdict": "a defaultdict",
+    "collections.Counter": "a dictionary", "collections.OrderedDict": "a dictionary",
+    "collections.ChainMap": "a dictionary", "collections.deque": "a deque",
 }  # fmt: skip
 """Functions of Python that give a value of another kind, in words."""
 _ITERATORS = frozenset(
