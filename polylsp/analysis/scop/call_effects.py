@@ -26,7 +26,7 @@ from polylsp.analysis.scop.summaries import Calls, Summary, SummaryAccess
 from polylsp.analysis.scop.symbolic_value import ZERO, Poly
 from polylsp.analysis.scop.walk_scope import Scope, unknown_value
 from polylsp.analysis.scop.walk_state import ANYWHERE, At, Base, Member, Opaque, PointerValue, anything
-from polylsp.ir.effects import Effects, counts_iterations, effects
+from polylsp.ir.effects import Effects, counts_iterations, effects, element_of
 from polylsp.ir.library import ALLOCATING, RELEASING
 from polylsp.ir.program import (
     UNTAGGED,
@@ -433,8 +433,10 @@ def _start(call: Call, access: SummaryAccess, scope: Scope) -> PointerValue | Op
 def _as_accessed(
     start: PointerValue | Opaque, of_type: Type, access: SummaryAccess, call: Call, scope: Scope
 ) -> PointerValue | Opaque:
-    """The target of a pointer whose numbers a callee may access as those of another type."""
-    seen = of_type.to if isinstance(of_type, Pointer) else None
+    """The target of a pointer whose numbers a callee may access as those of another type: than those of its
+    parameter, or, where that is a `void *`, than those of the argument."""
+    declared = element_of(access.variable.type)
+    seen = declared if isinstance(declared, (Integer, Floating)) else element_of(of_type)
     if access.shape != ("[]",) or not isinstance(access.type, (Integer, Floating)):
         return start
     if not isinstance(seen, (Integer, Floating, OtherType)):
