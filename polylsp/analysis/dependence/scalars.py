@@ -37,6 +37,7 @@ from polylsp.ir.program import (
     Pointer,
     Read,
     Rejection,
+    Select,
     Simple,
     Site,
     Statement,
@@ -329,11 +330,15 @@ def _returns_to(variable: Variable, assign: Assign, naming: dict[str, list[Simpl
 
 
 def _terms(value: Expr) -> Iterator[tuple[str, bool]]:
-    """The scalars from which a value is computed, each with whether it is a term of a sum or difference."""
+    """The scalars from which a value is computed, each with whether it is a term of a sum or difference, or a
+    limit of one (`n > 100 ? 100 : n`): these have closed forms, too."""
     value = stripped(value)
     if isinstance(value, Binary) and value.operator in ("+", "-"):
         yield from _terms(value.left)
         yield from _terms(value.right)
+    elif isinstance(value, Select):
+        yield from _terms(value.then)
+        yield from _terms(value.otherwise)
     else:
         read = (n.place for n in subexpressions(value) if isinstance(n, Read) and not n.place.steps)
         yield from ((place.variable.name, isinstance(value, Read)) for place in read)
