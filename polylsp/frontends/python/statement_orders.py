@@ -31,8 +31,7 @@ _SHORTENING = _TAKING | _CLEARING | {"remove"}
 def order_of(context: Context, node: ast.stmt) -> Order | None:
     """Order of the runs of a simple statement, by the first of its calls that has one and surely runs, or by
     the first of its names that gets a value computed from its own."""
-    found = _order_of_sum(context, node) if isinstance(node, ast.AugAssign) else None
-    found = found or _order_of_calls(context, node)
+    found = _order_of_sum(context, node) or _order_of_calls(context, node)
     if found is not None or not isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
         return found
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -223,21 +222,48 @@ def _varying(context: Context, name: str) -> Iterator[Site]:
         yield from (context.site(n) for n in stored if is_stored(n) and n.id == name)
 
 
-def _order_of_sum(context: Context, node: ast.AugAssign) -> Order | None:
+def _order_of_sum(context: Context, node: ast.stmt) -> Order | None:
     """Order of statements that add to a text or a list."""
-    if not isinstance(node.target, ast.Name) or not isinstance(node.op, ast.Add):
+    name, added = _sum_of(node)
+    if not name:
         return None
-    name = node.target.id
-    of_texts = _is_text(context, node.value)
+    of_texts = any(_is_text(context, one) for one in added)
     renewed = _bound_to(context, name, lambda one: of_texts or _is_text(context, one))
     if renewed is not None:
         reason = f"`{name}` is a text that each iteration adds to; collect the parts and join them"
-        return _of_values(context, [node.value], reason, renewed, flows=True)
-    renewed = _lists(context, name)
+        return _of_values(context, added, reason, renewed, flows=True)
+    # An array that is added to a list by `+` is no part of it.
+    is_longer = isinstance(node, ast.AugAssign) or any(map(_is_new_list, added))
+    renewed = _lists(context, name) if is_longer else None
     if renewed is None:
         return None
     reason = f"`{name}` is a list that each iteration adds to; fill an array by index"
-    return _of_values(context, [node.value], reason, renewed, flows=True)
+    return _of_values(context, added, reason, renewed, flows=True)
+
+
+def _sum_of(node: ast.AST) -> tuple[str, list[ast.expr]]:
+    """The name that a statement adds to, at its end or its start, and what it adds; an empty name for other
+    statements."""
+    match node:
+        case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=added):
+            return name, [added]
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp(op=ast.Add()) as value):
+            parts = list(_summands(value))
+            named = [any(isinstance(n, ast.Name) and n.id == name for n in nodes_in(one)) for one in parts]
+            end = 0 if named[0] else len(parts) - 1
+            is_sum = sum(named) == 1 and named[end] and isinstance(parts[end], ast.Name)
+            return (name, parts[:end] + parts[end + 1 :]) if is_sum else ("", [])
+        case _:
+            return "", []
+
+
+def _summands(node: ast.expr) -> Iterator[ast.expr]:
+    """The operands of a chain of additions from left to right."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        yield from _summands(node.left)
+        yield node.right
+    else:
+        yield node
 
 
 def _is_text(context: Context, node: ast.expr | None) -> bool:
@@ -328,7 +354,7 @@ def _growing_in(context: Context, body: Sequence[ast.stmt]) -> Iterator[Order]:
     branches of a choice add to."""
     for statement in body:
         match statement:
-            case ast.Expr() | ast.AugAssign():
+            case ast.Expr() | ast.AugAssign() | ast.Assign():
                 found = order_of(context, statement)
                 if found is not None and found.chosen:
                     yield found
@@ -487,7 +513,8 @@ def _bound_to(
     if name not in context.kinds.local or name in context.captured:
         return None
     nodes = nodes_in(context.parsed.tree)
-    added = [n.target for n in nodes if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Add)]
+    sums = [n for n in nodes if _sum_of(n)[0] == name]
+    added = [n.targets[0] if isinstance(n, ast.Assign) else getattr(n, "target", n) for n in sums]
     bound = [n for n in nodes if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)]
     bound = [n for n in bound if not any(n is one for one in added)]
     given = [n.arg for n in nodes if isinstance(n, ast.arg)]
