@@ -13,6 +13,7 @@ from polylsp.frontends.python.iteration_numbers import path_of_name
 from polylsp.frontends.python.kinds import (
     ARRAY_OF_OBJECTS,
     ARRAY_OF_STRINGS,
+    BOOL,
     MIXED,
     UNKNOWN,
     Array,
@@ -22,6 +23,10 @@ from polylsp.frontends.python.kinds import (
 from polylsp.frontends.python.nodes import nodes_in
 from polylsp.frontends.python.numpy_arguments import asks_for_objects, overlaps_itself
 from polylsp.frontends.python.purity import bound_values, freshness
+from polylsp.ir.program import Floating
+
+_CONTAINERS = frozenset(("collections", "dict", "set", "frozenset", "bytearray", "array", "shelve"))
+"""Python's classes, and modules with such, whose objects are no arrays of NumPy and no lists."""
 
 
 def is_array(iteration: Iteration, value: ast.expr) -> bool:
@@ -37,6 +42,9 @@ def may_hold_numbers(iteration: Iteration, path: str, deep: bool) -> bool:
     """True unless the kind of an array refutes that it is one of numbers, or a list where no parts of its
     elements are stored to (`deep`)."""
     of_name, *of_attribute = _kinds_of(iteration, path)
+    calls = (v for v in iteration.values_outside(path) if isinstance(v, ast.Call))
+    if any(iteration.scope.path(one.func).split(".")[0] in _CONTAINERS for one in calls):
+        return False
     values = iteration.sharing.reaching(path) if of_name == MIXED else []
     told = [iteration.context.kind(v) or UNKNOWN for v in values if v is not None]
     for kind in told if values and len(told) == len(values) else [of_name]:
@@ -62,16 +70,21 @@ def holds_numbers(iteration: Iteration, path: str, deep: bool) -> bool:
     return len(told) == len(values) and (are_numbers or (is_list and not deep))
 
 
-def is_of_numbers(iteration: Iteration, path: str) -> bool:
-    """True if the elements of an array are known to be numbers."""
+def holds_sums(iteration: Iteration, path: str, whole: bool) -> bool | None:
+    """True if the elements of an array are known to be numbers to which values may be added in any order:
+    `whole` ones to whole numbers, others to floating-point numbers, as whole ones would cut each sum off.
+    False if they are known to be others, `None` if nothing is known."""
     context = iteration.context
     if "." not in path and path not in context.kinds.local | iteration.function.parameters.keys():
-        return False  # other functions may bind it
+        return None  # other functions may bind it
     # An array that is filled with a value has its type, which may be any.
     told = (v if v is None or not _is_filled(iteration, v) else None for v in iteration.values_outside(path))
     values = [context.kind(v) if v is not None else None for v in told]
     kinds = [context.kinds.of_name(path)] if path not in context.kinds.local or not values else values
-    return all(isinstance(kind, Array) and not kind.lists and not kind.assumed for kind in kinds)
+    arrays = [kind for kind in kinds if isinstance(kind, Array) and not kind.lists and not kind.assumed]
+    if any(not isinstance(one.element, Floating) and (one.element == BOOL or not whole) for one in arrays):
+        return False
+    return True if len(arrays) == len(kinds) else None
 
 
 def _is_filled(iteration: Iteration, value: ast.expr) -> bool:

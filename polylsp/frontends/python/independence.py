@@ -17,8 +17,8 @@ from polylsp.frontends.python.bindings import dimensions
 from polylsp.frontends.python.element_kinds import (
     holds_numbers,
     holds_objects,
+    holds_sums,
     is_array,
-    is_of_numbers,
     may_hold_numbers,
     may_overlap_itself,
 )
@@ -273,6 +273,15 @@ class _Independence:
         is_bound_inside = path in self.iteration.function.captured and not self.iteration.context.is_module
         if operator is None or is_bound_inside or holds_objects(self.iteration, path):
             raise DependsError
+        whole = all(is_whole(self.iteration.context.kind(one.value)) for one in updates)
+        known = holds_sums(self.iteration, path, whole)
+        if known is False:
+            raise DependsError
+        if known is None and not may_hold_numbers(self.iteration, path, True):
+            raise DependsError
+        if known is None:
+            numbers = "numbers" if whole else "floating-point numbers"
+            self.assumed[assumption(f"`{path}` is a NumPy array of {numbers}")] = None
         self.element_sums[path] = operator
         return _Element(path, 0, "", "", True)
 
@@ -373,9 +382,7 @@ class _Independence:
                 raise DependsError
             sentence = f"each element of `{spelled(path)}` is an object of its own"
             self.assumed[Assumption("distinct-rows", (spelled(path),), sentence)] = None
-        elif path in self.element_sums:
-            self._assume_elements(element, is_of_numbers(iteration, path))
-        else:
+        elif path not in self.element_sums:
             is_known = holds_numbers(iteration, path, element.deep) or iteration.sharing.makes_rows(path)
             self._assume_elements(element, is_known)
 
