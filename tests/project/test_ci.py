@@ -52,7 +52,7 @@ def test_a_skip_fails_in_ci_alone(tmp_path: Path, text: str, options: list[str])
 
 SWEEP = """@pytest.mark.sweep
 @pytest.mark.parametrize("size", range(4))
-@pytest.mark.parametrize("sample", range(4))
+@pytest.mark.parametrize("sample", range(6))
 def test_one(sample, size):
     print(f"ran {size} of {sample}")
 
@@ -69,15 +69,15 @@ def test_a_part_of_a_sweep_has_every_variant_and_every_sample(
     monkeypatch.delenv("POLYLSP_TESTS", raising=False)
     part = run_tests(tmp_path, SWEEP, "true", "-s").stdout
     ran = re.findall(r"ran (\d) of (\d)", part)
-    assert len(ran) == 4 and {size for size, _ in ran} == {*"0123"} and {at for _, at in ran} == {*"0123"}
-    assert "11 passed, 12 deselected" in part
+    assert len(ran) == 8 and {size for size, _ in ran} == {*"0123"} and {at for _, at in ran} == {*"012345"}
+    assert "15 passed, 16 deselected" in part
     named = run_tests(tmp_path, SWEEP, "true", "-s", "test_given.py::test_one").stdout
-    assert "16 passed" in named
+    assert "24 passed" in named
 
 
 def test_a_whole_run_leaves_nothing_of_a_sweep_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POLYLSP_TESTS", "all")
-    assert "23 passed" in run_tests(tmp_path, SWEEP, "true").stdout
+    assert "31 passed" in run_tests(tmp_path, SWEEP, "true").stdout
 
 
 def test_an_expected_failure_is_no_skip(tmp_path: Path) -> None:

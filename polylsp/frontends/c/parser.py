@@ -190,7 +190,7 @@ def _parsed_as_one(tokens: tuple[str, ...], declarations: Sequence[Declaration])
                     continue
             else:
                 attribute = unknown_attribute(read, position, types.difference(opaque))
-                if attribute is not None:
+                if attribute is not None and len(attributes) < _MOST_ATTRIBUTES:
                     attributes.append(attribute)
                     dropped = (DROPPED,) * len(attribute)
                     read = (*read[: attribute.start], *dropped, *read[attribute.stop :])
@@ -212,6 +212,7 @@ def _parsed_as_one(tokens: tuple[str, ...], declarations: Sequence[Declaration])
 
 
 _MOST_OPAQUE = 12  # names: each costs another run of the parser
+_MOST_ATTRIBUTES = 64  # words of a function, each of which costs one, too
 
 
 _TOKEN_LIMIT = 250_000  # more than a second of parsing; generated tables and tests of compilers

@@ -60,21 +60,25 @@ def unknown_attribute(tokens: tuple[str, ...], position: int, types: frozenset[s
 
 
 def _before_header(header: tuple[str, ...], first: int) -> int | None:
-    """End of an unknown word, or of a macro with its arguments, before a complete header: a type, a name and
-    parameters. `None` where it may be the type, or the name."""
+    """End of an unknown word, or of the first macro with arguments, before a complete header: a type, a name
+    and parameters. `None` where it may be the type, or the name."""
     partners = matching_brackets(header)
-    is_call = header[first + 1] == "("
-    end = partners.get(first + 1, len(header)) + 1 if is_call else first + 1
     opening = partners.get(len(header) - 1, 0) if header[-1] == ")" else 0
+    ends: list[int] = []
+    end, is_call = first, True
+    while is_call and end < opening and _is_name(header[end]):
+        is_call = header[end + 1] == "("
+        end = partners.get(end + 1, len(header)) + 1 if is_call else end + 1
+        ends.append(end)
+        if header[end + 1 : end + 2] != ("(",):
+            break
     rest = header[end:opening]
     if not rest:
         return None
-    if is_call and rest[1:2] == ("(",) and _is_name(rest[0]):
-        return end if _before_header(header, end) is not None else None
     specifies = rest[0] in _SPECIFIERS and is_call
     plain = all(token in ("*", "const") or _is_name(token) for token in rest)
     declares = plain and _is_name(rest[0]) and sum(map(_is_name, rest)) > 1
-    return end if specifies or declares else None
+    return ends[0] if ends and (specifies or declares) else None
 
 
 _STORAGE = ("static", "extern", "inline")

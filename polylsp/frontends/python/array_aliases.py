@@ -265,9 +265,11 @@ def _note_views(context: Context, body: Body, points_to: PointsTo) -> None:
             here.setdefault(name, []).append(statement)
     names = {n.id for n in own_nodes(body) if isinstance(n, ast.Name) and n.id not in context.viewed}
     arrays = {name: kind for name in sorted(names) if isinstance(kind := context.kinds.of_name(name), Array)}
+    attributes = {name for name in arrays if "." in name}  # that may be those of a class
     for name, kind in arrays.items():
         reached = points_to.reached(name) - points_to.renamed(name)
-        for other, of in arrays.items():
+        for other in sorted(attributes | (reached & arrays.keys())):
+            of = arrays[other]
             is_row = kind.lists and of.rank < kind.rank
             if other not in reached and not points_to.is_of_class(name, other):
                 continue

@@ -1,0 +1,215 @@
+"""Conflicts in the way of a loop: two iterations that surely conflict, assumptions under which no conflict is
+left, or what could not be decided.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import islpy as isl
+
+from polylsp.analysis.dependence.conflicts import Conflict, Conflicts, former_reads
+from polylsp.analysis.dependence.scalars import LoopScalars
+from polylsp.analysis.dependence.witness import dependence, value_based, witness
+from polylsp.ir.program import Rejection
+from polylsp.ir.verdict import Assumption, Sequential, Unknown, Verdict
+from polylsp.poly.scop import IndexElement
+
+MOST_OBSTACLES = 120
+"""Conflicts on one memory after which the rest is not looked at: they are all reasons for the same."""
+
+
+def obstructed(
+    conflicts: Conflicts, ordinal: int, obstacles: list[Conflict], scalars: LoopScalars
+) -> Verdict:
+    """The verdict of a loop with these obstacles: two iterations that surely conflict, or the doubt about the
+    first of them."""
+    proven = _proven(conflicts, [c for c in obstacles if c.certain], ordinal)
+    proven = proven or _passed(conflicts, [c for c in obstacles if c.if_input], ordinal)
+    carried = tuple(dependence(conflicts, c, ordinal) for c in _most_telling(obstacles))
+    shown = None if proven is None else witness(conflicts, proven, ordinal)
+    ends = [end for c in obstacles for end in (c.source, c.sink)]
+    idioms = (scalars.lists.get(a.site) or scalars.idioms.get(a.memory.variable.name) for a in ends)
+    idiom = next((each for each in idioms if each is not None), None)
+    if shown is not None:
+        modelled = len(obstacles) < MOST_OBSTACLES and not conflicts.strays(ordinal)
+        former = former_reads(conflicts, obstacles, ordinal) if modelled else ()
+        return Sequential(shown, carried, former, idiom.advice if idiom is not None else "")
+    doubt = _doubt(conflicts, obstacles[0])
+    if idiom is not None:
+        return Unknown(replace(doubt, message=idiom.reason, advice=idiom.advice), (), carried)
+    return Unknown(doubt, _would_help(obstacles), carried)
+
+
+def separated(
+    conflicts: Conflicts, obstacles: list[Conflict], ordinal: int, scalars: LoopScalars
+) -> tuple[Assumption, ...]:
+    """The assumptions that index arrays have no repeated values, or do not decrease, and that values fixed in
+    the nest differ, if no obstacle is left under these; empty otherwise. None is made about linked lists:
+    they are there for repeated values."""
+    needed: dict[Assumption, None] = {}
+    written = {m.name for m in conflicts.written_in(ordinal)}
+    for conflict in obstacles:
+        if not scalars.lists.keys().isdisjoint((conflict.source.site, conflict.sink.site)):
+            return ()
+        index = _separating(conflicts, conflict)
+        if index is not None and index.memory.name not in written:
+            ends = conflict.source, conflict.sink
+            apart = _separate_elements(conflict)
+            needed[apart or _separate(index, all(map(conflicts.scop.certain, ends)))] = None
+            continue
+        pair = _equal_inputs(conflicts, conflict, ordinal)
+        if pair is None:
+            return ()
+        needed[Assumption("other", pair, f"`{pair[0]}` and `{pair[1]}` differ")] = None
+    differing = [a for a in needed if len(a.subjects) > 1]
+    return tuple(needed) if len(differing) <= 1 else ()
+
+
+def _equal_inputs(conflicts: Conflicts, conflict: Conflict, ordinal: int) -> tuple[str, str] | None:
+    """The spellings of two parameters that have to be equal for a conflict, differ in other executions of the
+    loop, and choose structures or rows for the two ends; `None` if there are none."""
+    scop, several = conflicts.scop, conflicts.several(ordinal)
+    if several is None or not conflict.source.memory.follows_pointers:
+        return None
+    for constraint in conflict.relation.params().affine_hull().get_constraints():
+        names = [
+            constraint.get_dim_name(isl.dim_type.param, k) or ""
+            for k in range(constraint.dim(isl.dim_type.param))
+            if constraint.involves_dims(isl.dim_type.param, k, 1)
+        ]
+        coefficients = [
+            constraint.get_coefficient_val(isl.dim_type.param, k).to_python()
+            for k in range(constraint.dim(isl.dim_type.param))
+        ]
+        plain = constraint.is_equality() and constraint.get_constant_val().is_zero()
+        congruent = constraint.involves_dims(isl.dim_type.div, 0, constraint.dim(isl.dim_type.div))
+        if not plain or congruent or several.is_subset(isl.BasicSet.from_constraint(constraint)):
+            continue
+        if len(names) == 2 and sorted(c for c in coefficients if c) == [-1, 1]:
+            one, other = sorted(scop.parameters.get(n, n) for n in names)
+            if one != other and not any(n in scop.products or n in scop.converted for n in names):
+                return one, other
+    return None
+
+
+def _separate(index: IndexElement, certain: bool) -> Assumption:
+    """The assumption that different elements of an index array give different subscripts; those alone that
+    are used, where data decide that."""
+    array = index.memory.path
+    if index.in_row:
+        return Assumption("other", (array,), f"the values of `{array}` do not decrease")
+    used = "" if certain else " among those that are used"
+    return Assumption("distinct-values", (array,), f"`{array}` has no repeated value{used}")
+
+
+def _separate_elements(conflict: Conflict) -> Assumption | None:
+    """The assumption that the elements themselves differ, for an access with several subscripts from index
+    arrays: each array may well have repeated values. `None` for other accesses."""
+    text = conflict.source.text
+    several = len(conflict.source.chosen_by) > 1 and not any(e.in_row for e in conflict.source.chosen_by)
+    if not several or conflict.sink.text != text:
+        return None
+    return Assumption("other", (text,), f"no two iterations use the same `{text}`")
+
+
+def _separating(conflicts: Conflicts, conflict: Conflict) -> IndexElement | None:
+    """An element of the index array through which both ends of a conflict find a subscript, from two elements
+    in each pair of instances; `None` if there is none."""
+    for one in conflict.source.chosen_by:
+        for other in conflict.sink.chosen_by:
+            mixed = one.may_differ(other)
+            if mixed is None:
+                continue
+            same = one.relation.apply_range(other.relation.reverse()).union(mixed)
+            left = conflict.relation.intersect(same).intersect_params(conflicts.defined())
+            if left.is_empty():
+                return one
+    return None
+
+
+def _rests_on_inputs(conflicts: Conflicts, conflict: Conflict) -> bool:
+    """True if the two ends meet independently of values that the function computed before, and of products:
+    their unknown ranges could separate the ends."""
+    scop = conflicts.scop
+    free = scop.derived | scop.products.keys()
+    if not free:
+        return True
+    source, sink = conflicts.statement(conflict.source), conflicts.statement(conflict.sink)
+    meeting = conflict.relation.gist_domain(source.domain).gist_range(sink.domain)
+    names = [n or "" for n in meeting.get_var_names(isl.dim_type.param)]
+    return not any(meeting.involves_dims(isl.dim_type.param, k, 1) for k, n in enumerate(names) if n in free)
+
+
+def _proven(conflicts: Conflicts, certain: list[Conflict], ordinal: int) -> Conflict | None:
+    """The most telling sure conflict: a value that is passed on, before a mere reuse of memory."""
+    passed = _passed(conflicts, certain, ordinal)
+    if passed is not None:
+        return passed
+    reuses = sorted((c for c in certain if c.kind != "flow"), key=lambda c: c.kind != "anti")
+    return next((c for c in reuses if _rests_on_inputs(conflicts, c)), None)
+
+
+def _passed(conflicts: Conflicts, candidates: list[Conflict], ordinal: int) -> Conflict | None:
+    """The first of some conflicts that passes on a value, with the pairs that do."""
+    for conflict in candidates:
+        if conflict.kind == "flow" and conflict.started:
+            conflict = conflicts.in_first_rounds(conflict)
+        if conflict.kind == "flow" and _rests_on_inputs(conflicts, conflict):
+            passed = value_based(conflicts, conflict, ordinal)
+            if conflicts.possible(passed, hints=True):
+                apart = passed.intersect_params(_rows_apart(conflicts, conflict))
+                return replace(conflict, relation=passed if apart.is_empty() else apart, certain=True)
+    return None
+
+
+def _rows_apart(conflicts: Conflicts, conflict: Conflict) -> isl.Set:
+    """The parameter values at which rows of a linearised array do not overlap in the loops around a conflict:
+    at others, what the model takes for an element of another row may overwrite the value in between."""
+    values = conflicts.defined(hints=True)
+    loops = {o for end in (conflict.source, conflict.sink) for o in conflicts.statement(end).loops}
+    for bound in (c for o in sorted(loops) for c in conflicts.scop.loops[o].conditions):
+        if bound.memory == conflict.source.memory.name:
+            values = values.subtract(bound.fails)
+    return values
+
+
+def _most_telling(obstacles: list[Conflict]) -> list[Conflict]:
+    order = {"flow": 0, "anti": 1, "output": 2}
+    return sorted(obstacles, key=lambda c: (not c.certain, order[c.kind]))[:8]
+
+
+def _doubt(conflicts: Conflicts, conflict: Conflict) -> Rejection:
+    """Reason why a possible conflict could not be decided."""
+    write = conflict.source if conflict.source.kind == "write" else conflict.sink
+    for access in (conflict.source, conflict.sink):
+        if access.neighbour:
+            other = access.memory.shape[-1][1:]
+            text = f"a write of `{access.text}` writes `{other}` too: these bit-fields share a storage unit"
+            advice = f"separate them with `unsigned : 0`, or store `{other}` in a member of its own"
+            return Rejection("non-affine-subscript", access.site, text, advice)
+    for access in (write, conflict.source, conflict.sink):
+        if access.indirect:
+            text = f"which element `{access.text}` is depends on data, so two iterations may use the same one"
+            return Rejection("non-affine-subscript", access.site, text, "")
+    for access in (write, conflict.source, conflict.sink):
+        if conflicts.statement(access).guards:
+            word = "written" if access.kind == "write" else "read"
+            text = f"whether `{access.text}` is {word} depends on data"
+            # An element of an array, or of a structure, cannot be declared anew.
+            own = f"if each iteration uses its own `{access.memory.path}`, declare it inside the loop"
+            advice = "" if access.memory.shape else own
+            return Rejection("non-affine-condition", access.site, text, advice)
+    text = f"`{write.text}` may be the same element in two iterations"
+    return Rejection("non-affine-subscript", write.site, text, "")
+
+
+def _would_help(obstacles: list[Conflict]) -> tuple[Assumption, ...]:
+    """Assumption that iterations choose different elements by data, where that is the only obstacle."""
+    ends = [a for c in obstacles for a in (c.source, c.sink)]
+    if len(obstacles) >= MOST_OBSTACLES or len({a.text for a in ends}) != 1:
+        return ()
+    chosen = all(a.indirect and a.memory.shape for a in ends)
+    text = ends[0].text
+    sentence = f"no two iterations use the same `{text}`"
+    return (Assumption("distinct-values", (text,), sentence),) if chosen else ()
