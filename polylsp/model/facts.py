@@ -46,11 +46,10 @@ class Idiom:
 class LoopFacts:
     """Facts about a loop. `depth` counts from 1; `parent` is the ordinal of the enclosing loop, or 0.
     `iterator` is a source name or `None`. `misfit` is the reason why no directive can stand before it,
-    `None` if one can. `checks`: the verdict is shown on request only, because
-    the loop only asserts or raises errors, is undecided and computes with no array, or runs in order over
-    values that are no numbers. `idiom` is the usual
-    name of what the nest that begins here computes. `unmodelled` is the reason why a loop whose verdict rests
-    on its names has no model, and so no edits."""
+    `None` if one can. `checks`: the verdict is shown on request only, because the loop only asserts or raises
+    errors, is undecided and computes with no array, or runs in order over values that are no numbers. `idiom`
+    is the usual name of what the nest that begins here computes. `unmodelled` is the reason why a loop whose
+    verdict rests on its names has no model, and so no edits."""
 
     ordinal: int
     kind: Literal["for", "while", "do"]

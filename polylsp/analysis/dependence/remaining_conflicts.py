@@ -122,8 +122,7 @@ def _separating(conflicts: Conflicts, conflict: Conflict) -> IndexElement | None
             if mixed is None:
                 continue
             same = one.relation.apply_range(other.relation.reverse()).union(mixed)
-            left = conflict.relation.intersect(same).intersect_params(conflicts.defined())
-            if left.is_empty():
+            if not conflicts.possible(conflict.relation.intersect(same)):
                 return one
     return None
 

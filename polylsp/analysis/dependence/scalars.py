@@ -40,7 +40,6 @@ from polylsp.ir.program import (
     Select,
     Simple,
     Site,
-    Statement,
     Variable,
     stripped,
     subexpressions,
@@ -213,10 +212,6 @@ def _reads(value: Expr) -> Iterator[Read]:
     return (n for n in subexpressions(value) if isinstance(n, Read))
 
 
-def _read(statement: Statement) -> Iterator[Read]:
-    return (n for n in nodes(statement) if isinstance(n, Read))
-
-
 def _is_node(value: Expr, link: Place) -> bool:
     """True if a value is the number or the address of the node that has a link."""
     value = stripped(value)
@@ -235,9 +230,6 @@ def recurrences(loop: Loop, calls: Calls) -> Iterator[Recurrence]:
     naming = _by_variable(sure)
     assigned = {s.target.variable.name for s in sure if isinstance(s, Assign) and not s.target.steps}
     tested = {r.place.variable.name for r in _tested(loop)}
-    # A geometric series has a closed form; its steps alone are no work to share out.
-    found = effects(loop)
-    in_memory = bool(found.places or found.calls) or any(r.place.steps for s in walk(loop) for r in _read(s))
     for assign in (s for s in walk(iteration) if isinstance(s, Assign) and not s.target.steps):
         variable = assign.target.variable
         if not _is_own(variable) or variable.name not in assigned:
@@ -249,7 +241,11 @@ def recurrences(loop: Loop, calls: Calls) -> Iterator[Recurrence]:
         decides = variable.name in tested and (
             loads
             or _by_choice(assign, loop)
-            or (_returns_to(variable, assign, naming) and not (in_memory and _is_scaled(assign, loop)))
+            # A geometric series has a closed form; its steps alone are no work to share out.
+            or (
+                _returns_to(variable, assign, naming)
+                and not (_is_scaled(assign, loop) and _uses_memory(loop))
+            )
         )
         if any(_leads(load, variable) for load in loads) or decides or _goes_on(assign, loop):
             yield Recurrence(variable, assign.target.site, read.site)
@@ -298,6 +294,13 @@ def _goes_on(assign: Assign, loop: Loop) -> bool:
     return not _is_scaled(assign, loop) and reduction_of(assign, lambda _: False) is None
 
 
+def _uses_memory(loop: Loop) -> bool:
+    """True if a loop accesses more than scalars, or calls a function."""
+    found = effects(loop)
+    reads = (n for s in walk(loop) for n in nodes(s) if isinstance(n, Read))
+    return bool(found.places or found.calls) or any(read.place.steps for read in reads)
+
+
 def _is_scaled(assign: Assign, loop: Loop) -> bool:
     """True if an assignment multiplies, divides or shifts its variable by what the loop leaves alone."""
     value = stripped(with_operator(assign))
@@ -313,7 +316,7 @@ def _is_scaled(assign: Assign, loop: Loop) -> bool:
 def _returns_to(variable: Variable, assign: Assign, naming: dict[str, list[Simple]]) -> bool:
     """True if a variable is computed from its own value by other than sums and differences: directly, or by
     way of scalars that the iteration surely assigns."""
-    pending = [(each, plain) for each, plain in _terms(with_operator(assign))]
+    pending = list(_terms(with_operator(assign)))
     seen = set[tuple[str, bool]]()
     while pending:
         name, plain = pending.pop()

@@ -66,12 +66,10 @@ def _before_header(header: tuple[str, ...], first: int) -> int | None:
     opening = partners.get(len(header) - 1, 0) if header[-1] == ")" else 0
     ends: list[int] = []
     end, is_call = first, True
-    while is_call and end < opening and _is_name(header[end]):
+    while is_call and end < opening and _is_name(header[end]) and (end == first or header[end + 1] == "("):
         is_call = header[end + 1] == "("
         end = partners.get(end + 1, len(header)) + 1 if is_call else end + 1
         ends.append(end)
-        if header[end + 1 : end + 2] != ("(",):
-            break
     rest = header[end:opening]
     if not rest:
         return None

@@ -275,13 +275,11 @@ class _Independence:
             raise DependsError
         whole = all(is_whole(self.iteration.context.kind(one.value)) for one in updates)
         known = holds_sums(self.iteration, path, whole)
-        if known is False:
-            raise DependsError
-        if known is None and not may_hold_numbers(self.iteration, path, True):
-            raise DependsError
-        if known is None:
+        if known is None and may_hold_numbers(self.iteration, path, True):
             numbers = "numbers" if whole else "floating-point numbers"
             self.assumed[assumption(f"`{path}` is a NumPy array of {numbers}")] = None
+        elif not known:
+            raise DependsError
         self.element_sums[path] = operator
         return _Element(path, 0, "", "", True)
 
@@ -342,9 +340,9 @@ class _Independence:
     def _check_uses(self, element: _Element) -> None:
         """Raise an error unless all uses of an array are under the iteration's number, or add to elements."""
         path = element.path
-        self._check_elements(element)
         if path in self.element_sums:
             return
+        self._check_elements(element)
         number = self.iteration.numbers[element.number]
         if number.assumed is not None:
             self.assumed[number.assumed] = None
@@ -382,16 +380,13 @@ class _Independence:
                 raise DependsError
             sentence = f"each element of `{spelled(path)}` is an object of its own"
             self.assumed[Assumption("distinct-rows", (spelled(path),), sentence)] = None
-        elif path not in self.element_sums:
-            is_known = holds_numbers(iteration, path, element.deep) or iteration.sharing.makes_rows(path)
-            self._assume_elements(element, is_known)
+        elif not holds_numbers(iteration, path, element.deep) and not iteration.sharing.makes_rows(path):
+            self._assume_elements(element)
 
-    def _assume_elements(self, element: _Element, is_known: bool) -> None:
-        """Let the verdict rest on that a store to an element leaves the others as they are, unless that is
-        known; raise an error where the kind of the array refutes it."""
+    def _assume_elements(self, element: _Element) -> None:
+        """Let the verdict rest on that a store to an element leaves the others as they are; raise an error
+        where the kind of the array refutes it."""
         path = element.path
-        if is_known:
-            return
         if not may_hold_numbers(self.iteration, path, element.deep):
             raise DependsError
         parts = [

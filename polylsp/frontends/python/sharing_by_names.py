@@ -1,4 +1,4 @@
-"""Ownership of local arrays that have one name, at a loop of the function that creates them.
+"""Arrays that a function creates and refers to by one name, at a loop of that function.
 
 A name is followed by its bindings and uses alone, up to one loop; `array_aliases.py` knows more of arrays
 whose dimensions are told.
@@ -150,13 +150,11 @@ class Sharing:
     def is_unshared(self, path: str) -> bool:
         """True if a function makes the arrays of a name itself, and gives them no other name."""
         declared = self.function.context.kinds.declarations.get(path)
-        if self.function.context.is_module and not (isinstance(declared, Value) and not declared.kept):
-            return False
-        if not self.function.context.is_module and (
-            path in self.function.captured or path not in self.function.context.kinds.local
-        ):
-            return False
-        if "." in path:
+        if self.function.context.is_module:
+            is_own = isinstance(declared, Value) and not declared.kept
+        else:
+            is_own = path in self.function.context.kinds.local and path not in self.function.captured
+        if not is_own or "." in path:
             return False
         nodes = self.function.nodes
         values = list(bound_values(nodes, path))

@@ -224,9 +224,10 @@ def _varying(context: Context, name: str) -> Iterator[Site]:
 
 def _order_of_sum(context: Context, node: ast.stmt) -> Order | None:
     """Order of statements that add to a text or a list."""
-    name, added = _sum_of(node)
-    if not name:
+    target, added = _sum_of(node)
+    if target is None:
         return None
+    name = target.id
     of_texts = any(_is_text(context, one) for one in added)
     renewed = _bound_to(context, name, lambda one: of_texts or _is_text(context, one))
     if renewed is not None:
@@ -241,20 +242,20 @@ def _order_of_sum(context: Context, node: ast.stmt) -> Order | None:
     return _of_values(context, added, reason, renewed, flows=True)
 
 
-def _sum_of(node: ast.AST) -> tuple[str, list[ast.expr]]:
-    """The name that a statement adds to, at its end or its start, and what it adds; an empty name for other
-    statements."""
+def _sum_of(node: ast.AST) -> tuple[ast.Name | None, list[ast.expr]]:
+    """The target of a statement that adds to a name, at its end or its start, and what it adds; `None` for
+    other statements."""
     match node:
-        case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=added):
-            return name, [added]
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp(op=ast.Add()) as value):
+        case ast.AugAssign(target=ast.Name() as target, op=ast.Add(), value=added):
+            return target, [added]
+        case ast.Assign(targets=[ast.Name(id=name) as target], value=ast.BinOp(op=ast.Add()) as value):
             parts = list(_summands(value))
             named = [any(isinstance(n, ast.Name) and n.id == name for n in nodes_in(one)) for one in parts]
             end = 0 if named[0] else len(parts) - 1
             is_sum = sum(named) == 1 and named[end] and isinstance(parts[end], ast.Name)
-            return (name, parts[:end] + parts[end + 1 :]) if is_sum else ("", [])
+            return (target, parts[:end] + parts[end + 1 :]) if is_sum else (None, [])
         case _:
-            return "", []
+            return None, []
 
 
 def _summands(node: ast.expr) -> Iterator[ast.expr]:
@@ -513,8 +514,7 @@ def _bound_to(
     if name not in context.kinds.local or name in context.captured:
         return None
     nodes = nodes_in(context.parsed.tree)
-    sums = [n for n in nodes if _sum_of(n)[0] == name]
-    added = [n.targets[0] if isinstance(n, ast.Assign) else getattr(n, "target", n) for n in sums]
+    added = [target for node in nodes if (target := _sum_of(node)[0]) is not None and target.id == name]
     bound = [n for n in nodes if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)]
     bound = [n for n in bound if not any(n is one for one in added)]
     given = [n.arg for n in nodes if isinstance(n, ast.arg)]
