@@ -54,7 +54,7 @@ lint: setup  ## style, types, layers
 # are started, each of which would compile all modules again where no bytecode is stored.
 UNIT = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n 2 --dist worksteal -rs
 
-unit: setup  ## the tests; of the sweeps, every third item
+unit: setup  ## the tests; of the sweeps, a part
 	$(UNIT)
 
 unit-all: setup  ## the tests, all of them

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.extent import STRIDE
+from tests.extent import IS_WHOLE, stride
 from tests.loud import be_loud
 
 be_loud()
@@ -38,19 +38,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "sweep: over all samples, of which a quick run takes a part")
+    config.addinivalue_line("markers", "sweep(stride): over all samples, of which `make test` takes a part")
+    config.addinivalue_line("markers", "release: asks in depth what others ask in part; for `make test-all`")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out those items of the sweeps that are for a whole run alone, unless some are named."""
-    if STRIDE == 1 or config.getoption("keyword") or any("::" in each for each in config.args):
+    """Leave out what is for a whole run alone, unless some tests are named."""
+    if IS_WHOLE or config.getoption("keyword") or any("::" in each for each in config.args):
         return
     seen: Counter[str] = Counter()
     left_out: list[pytest.Item] = []
     for item in items:
-        if item.get_closest_marker("sweep") is not None:
+        sweep = item.get_closest_marker("sweep")
+        if item.get_closest_marker("release") is not None:
+            left_out.append(item)
+        elif sweep is not None:
             name = item.nodeid.partition("[")[0]
-            if seen[name] % STRIDE:
+            if seen[name] % stride(*sweep.args):
                 left_out.append(item)
             seen[name] += 1
     config.hook.pytest_deselected(items=left_out)

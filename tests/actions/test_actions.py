@@ -59,6 +59,8 @@ def name(case: Case) -> str:
 @pytest.mark.parametrize("case", CASES, ids=name)
 def test_action(case: Case, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     played = play(case, tmp_path)
+    if case.compiles:
+        assert_it_compiles(case, played.text, tmp_path)
     text = played.text
     if case.uses_crlf and played.kind.endswith(" after"):
         assert text.count("\n") == text.count("\r\n") == text.count("\r")
@@ -88,16 +90,15 @@ def gcc() -> str:
     return pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.compiles], ids=name)
-def test_it_compiles_without_a_warning(case: Case, tmp_path: Path) -> None:
-    played = play(case, tmp_path)
+def assert_it_compiles(case: Case, text: str, folder: Path) -> None:
+    """A program compiles without a warning, or runs where it is Python."""
     if case.program.info == "python":
-        program = tmp_path / "program.py"
-        program.write_text(played.text, newline="")
+        program = folder / "program.py"
+        program.write_text(text, newline="")
         runpy.run_path(str(program))
         return
-    path = tmp_path / "case.c"
-    path.write_text(played.text, newline="")
+    path = folder / "case.c"
+    path.write_text(text, newline="")
     ran = subprocess.run([gcc(), *FLAGS, str(path)], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
 

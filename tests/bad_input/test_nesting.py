@@ -37,6 +37,7 @@ FLAT = ("commas", "statements")
 """Shapes that are long more than deep: their analysis takes long before any stack ends."""
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("shape", "depth"),
     [(shape, depth) for shape in DEEP for depth in DEPTHS if shape not in FLAT or depth <= 240],
@@ -52,6 +53,7 @@ def test_whatever_the_depth(check, shape: str, depth: int) -> None:
         assert any(limit in said for limit in limits)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("shape", sorted(DEEP.keys() - {"statements"}))
 def test_endlessly(check, shape: str) -> None:
     found = check("#include <math.h>\n" + function(DEEP[shape](20_000 if shape != "alternatives" else 5_000)))

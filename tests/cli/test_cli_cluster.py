@@ -227,6 +227,7 @@ def kill_the_worker_of(made: Any, pipe: Path) -> None:
         pipe.unlink()
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("command", ["measure", "tune"])
 def test_a_worker_that_is_killed_while_it_measures_costs_nothing(
     workers: Any, pipe: Path, command: str

@@ -30,6 +30,7 @@ def names(files: list[Path]) -> list[str]:
     return [path.stem for path in files]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("file", FILES, ids=names(FILES))
 def test_openmp(file: Path, output: Build) -> None:
     done = everywhere(str(file), file.read_text(encoding="utf-8"), "openmp")
@@ -39,7 +40,7 @@ def test_openmp(file: Path, output: Build) -> None:
         assert_same(expected, output(done.edited, "-fopenmp", threads=threads))
 
 
-@pytest.mark.sweep
+@pytest.mark.sweep(7)
 @pytest.mark.parametrize("whole", [False, True], ids=["loops", "functions"])
 @pytest.mark.parametrize("target", ["openacc", "openmp-target"])
 @pytest.mark.parametrize("file", FILES, ids=names(FILES))
@@ -90,7 +91,7 @@ int main(void)
 """
 
 
-@pytest.mark.sweep
+@pytest.mark.sweep(7)
 @pytest.mark.parametrize("whole", [False, True], ids=["loops", "functions"])
 @TARGETS
 @pytest.mark.parametrize("file", PROGRAMS, ids=lambda file: file.stem)

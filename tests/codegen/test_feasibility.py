@@ -62,7 +62,7 @@ def test_no_edit_of_blocks_without_an_end_fails() -> None:
     assert report.functions[-1].answer.feasibility is not None
 
 
-@pytest.mark.sweep
+@pytest.mark.sweep(7)
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
 def test_what_is_offered_on_a_sample_can_be_had_and_what_is_disabled_cannot(path: Path) -> None:
     # However slow the machine is, all edits are tried.

@@ -11,12 +11,13 @@ import pytest
 from polylsp.engine.queries import edit
 from polylsp.model.action import Ask, Declined
 from tests.codegen.python_nests import HEAD, SETTINGS, how, method, nest, trial
+from tests.extent import drawn
 
 
 @pytest.mark.timeout(600)
 def test_edited_nests_compute_the_same_in_other_orders() -> None:
     made = Counter[str]()
-    for number in range(90):
+    for number in range(drawn(90)):
         text = nest(random.Random(number))
         made.update(how(edited, text) for edited in trial(text).made)
     assert made.keys() >= {
@@ -32,10 +33,10 @@ def test_edited_nests_compute_the_same_in_other_orders() -> None:
 @pytest.mark.timeout(600)
 def test_nests_of_methods_compute_the_same_in_functions_of_their_own() -> None:
     made = Counter[str]()
-    for number in range(60):
+    for number in range(drawn(60)):
         text = method(random.Random(number))
         made.update(how(edited, text) for edited in trial(text).made)
-    assert made.keys() == {"extracted"} and made["extracted"] >= 30
+    assert made.keys() == {"extracted"} and made["extracted"] >= drawn(30)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -46,8 +47,8 @@ def test_nests_of_methods_compute_the_same_in_functions_of_their_own() -> None:
 
 @pytest.mark.timeout(300)
 def test_drawn_nests_read_from_copies() -> None:
-    made = [text for number in range(60) for text in trial(nest(random.Random(number)), "copy").made]
-    assert len(made) >= 4
+    made = [text for number in range(drawn(60)) for text in trial(nest(random.Random(number)), "copy").made]
+    assert len(made) >= drawn(4)
     assert sum(len(trial(text, "numba").made) for text in made) >= len(made)
 
 
@@ -61,8 +62,8 @@ TYPES = 'n: int, a: "np.ndarray[float, 1]", b: "np.ndarray[float, 1]", A: "np.nd
 
 @pytest.mark.timeout(300)
 def test_drawn_nests_compute_the_same() -> None:
-    made = sum(len(trial(nest(random.Random(number)), "slices").made) for number in range(60))
-    assert made >= 8
+    made = sum(len(trial(nest(random.Random(number)), "slices").made) for number in range(drawn(60)))
+    assert made >= drawn(8)
 
 
 def test_lists_have_no_such_slices() -> None:

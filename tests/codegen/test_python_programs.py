@@ -11,6 +11,7 @@ from polylsp.core.settings import Settings
 from polylsp.engine.queries import analyse, edit
 from polylsp.model.action import Ask, Declined
 from tests.codegen.python_programs import GROUPS, compiled, trial, written
+from tests.extent import drawn
 
 
 @pytest.mark.timeout(600)
@@ -18,15 +19,15 @@ def test_no_edit_races_or_computes_something_else() -> None:
     made: dict[str, tuple] = {}
     reasons = Counter[str]()
     for group in GROUPS:
-        for number in range(14):
+        for number in range(drawn(14)):
             one = written(group, 1, number)
             texts, failures, declined = trial(one)
             assert not failures, failures[0].report()
             made.update({text: (one, text) for text in texts})
             reasons += declined
-    assert len(made) > 10, reasons
+    assert len(made) > drawn(10), reasons
     counting = [pair for pair in made.values() if pair[0].group == "counters"]
-    failures = compiled([*list(made.values())[:8], *counting[:12]])
+    failures = compiled([*list(made.values())[: drawn(8)], *counting[: drawn(12)]])
     assert not failures, failures[0].report()
 
 

@@ -86,7 +86,7 @@ def test_a_wrong_program_is_loud(races: Watch) -> None:
     assert "data race" in races(PROGRAM.replace("CLAUSES", "lastprivate(t)"))
 
 
-@pytest.mark.sweep
+@pytest.mark.sweep(7)
 @pytest.mark.parametrize("file", FILES, ids=names(FILES))
 def test_no_edit_races(file: Path, races: Watch) -> None:
     done = everywhere(str(file), file.read_text(encoding="utf-8"), "openmp")

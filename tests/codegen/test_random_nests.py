@@ -13,7 +13,7 @@ from tests.codegen.random_nests import DRAWN, Kind, trial
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("gcc")
 @pytest.mark.parametrize("kind", ["openmp", "openmp-target", "openacc"])
-@settings(DRAWN, max_examples=extent.drawn(50))
+@settings(DRAWN, max_examples=extent.drawn(50, 7))
 @given(one=drawn())
 def test_directives(kind: Kind, one: Drawn) -> None:
     trial(one, kind)
@@ -21,7 +21,7 @@ def test_directives(kind: Kind, one: Drawn) -> None:
 
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("gcc")
-@settings(DRAWN, max_examples=extent.drawn(30))
+@settings(DRAWN, max_examples=extent.drawn(30, 7))
 @given(one=deep())
 def test_restructuring(one: Drawn) -> None:
     trial(one, "restructure")

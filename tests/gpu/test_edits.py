@@ -122,6 +122,7 @@ RUN = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("run", RUN.values(), ids=RUN.keys())
 def test_runs(run: Run, program: Program, device: Device) -> None:
     function = f"static void f({run.parameters})\n{{\n    {run.body}\n}}\n"

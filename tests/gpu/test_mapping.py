@@ -570,6 +570,7 @@ def test_is_no_sum(body: str) -> None:
 FOLDER = Path(__file__).parents[2] / "samples" / "polybench" / "c"
 
 
+@pytest.mark.sweep(7)
 @pytest.mark.parametrize("fusion", ["min", "max", "maximal-band"])
 @pytest.mark.parametrize("name", ["atax", "lu", "trmm", "covariance", "fdtd-2d"])
 def test_every_strategy_keeps_the_meaning(name: str, fusion: str, program: Program) -> None:

@@ -25,6 +25,7 @@ LITTLE = 3_000
 """Bytes of a device that is too small for the larger sizes."""
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", LEFT)
 def test_prints_the_same(name: str, program: Program, device: Device) -> None:
     file = FOLDER / f"{name}.c"

@@ -31,7 +31,7 @@ def defines(text: str, sizes: dict[str, int]) -> tuple[str, ...]:
     return tuple(f"{n}={v}" for n, v in sizes.items() if re.search(rf"^#define {n} ", text, re.MULTILINE))
 
 
-@pytest.mark.sweep
+@pytest.mark.sweep(7)
 @pytest.mark.parametrize("sizes", SIZES, ids=["given", "odd"])
 @pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
 def test_prints_the_same(file: Path, sizes: dict[str, int], program: Program, device: Device) -> None:

@@ -14,6 +14,7 @@ from polylsp.core.settings import Settings
 from polylsp.engine.queries import analyse, edit
 from polylsp.model.action import KERNEL_TARGETS_OF, Answer, Ask, Declined, Edited, KernelTarget, applied
 from tests.codegen.python_nests import nest
+from tests.extent import drawn
 
 from . import drawn_functions
 from .device import Device
@@ -539,9 +540,9 @@ def test_functions_of_the_file_have_copies_on_the_device(
 
 
 def test_functions_drawn_at_random_compute_the_same_on_the_device(played: Played, tmp_path: Path) -> None:
-    ran, refuted, _ = drawn_functions.trial(range(12), played, tmp_path)
+    ran, refuted, _ = drawn_functions.trial(range(drawn(12)), played, tmp_path)
     assert not refuted, refuted[0]
-    assert ran > 3
+    assert ran >= drawn(4)
 
 
 TAKEN = {

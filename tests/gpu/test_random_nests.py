@@ -18,7 +18,7 @@ from .random_nests import trial
 
 
 @pytest.mark.timeout(600)
-@settings(DRAWN, max_examples=extent.drawn(30))
+@settings(DRAWN, max_examples=extent.drawn(30, 7))
 @given(drawn=affine_programs() | sums(), slabs=booleans())
 def test_nests_keep_their_meaning(headers: Path, drawn: Drawn | str, slabs: bool) -> None:
     trial(drawn, headers, slabs)

@@ -159,6 +159,7 @@ def program_of(cut: Cut) -> str:
     return MAIN.format(function=function, arguments=arguments)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("cut", CUT.values(), ids=CUT.keys())
 def test_what_does_not_fit_is_cut(
     cut: Cut, program: Program, device: Device, monkeypatch: pytest.MonkeyPatch

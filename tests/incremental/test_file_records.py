@@ -24,6 +24,7 @@ from polylsp.engine.prepared import Stream
 from polylsp.ir.program import Constant, Integer, Presumption, Rejection, Site
 from polylsp.ir.verdict import word
 from polylsp.model.facts import FileReport
+from tests import extent
 
 TEXT = """\
 #include "vector.h"
@@ -285,7 +286,7 @@ def test_summaries_are_made_by_one_process(summarised: Callable[[str], list[str]
     assert summarised(CALLS.replace("one(p, k + 1);", "")) == ["two"]
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=extent.drawn(100), suppress_health_check=[HealthCheck.too_slow])
 @given(st.from_type(SummaryAccess), st.text(), st.integers() | st.floats(allow_nan=False))
 def test_any_summary_comes_back_as_it_was(access: SummaryAccess, name: str, value: float) -> None:
     constant = Constant(value, Integer(32, True), Site(0, 1))

@@ -41,13 +41,18 @@ def run_tests(folder: Path, text: str, ci: str, *options: str) -> subprocess.Com
     )
 
 
-@pytest.mark.parametrize("text", SKIPPING.values(), ids=list(SKIPPING))
 @pytest.mark.parametrize("options", [[], ["-n", "1"]], ids=["one process", "xdist"])
-def test_a_skip_fails_in_ci_alone(tmp_path: Path, text: str, options: list[str]) -> None:
-    in_ci = run_tests(tmp_path, text, "true", *options)
-    assert in_ci.returncode != 0 and "Skipped, which CI does not allow" in in_ci.stdout
-    elsewhere = run_tests(tmp_path, text, "", *options)
-    assert elsewhere.returncode == 0 and "no such tool" in elsewhere.stdout
+def test_a_skip_fails_in_ci_alone(tmp_path: Path, options: list[str]) -> None:
+    for number, text in enumerate(SKIPPING.values()):
+        (tmp_path / f"test_skipping{number}.py").write_text(f"import pytest\n\n{text}")
+    count = len(SKIPPING)
+    all_files = ("-rfEs", "--continue-on-collection-errors", *options)
+    in_ci = run_tests(tmp_path, "", "true", *all_files)
+    assert in_ci.returncode != 0 and in_ci.stdout.count("Skipped, which CI does not allow") >= count
+    failed = set(re.findall(r"^(?:FAILED|ERROR) test_skipping(\d)", in_ci.stdout, re.MULTILINE))
+    assert failed == {str(number) for number in range(count)}
+    elsewhere = run_tests(tmp_path, "", "", *all_files)
+    assert elsewhere.returncode == 0 and elsewhere.stdout.count("no such tool") == count
 
 
 SWEEP = """@pytest.mark.sweep
@@ -60,6 +65,17 @@ def test_one(sample, size):
 @pytest.mark.parametrize("sample", range(6))
 def test_three(sample):
     pass
+
+
+@pytest.mark.sweep(7)
+@pytest.mark.parametrize("sample", range(8))
+def test_slow(sample):
+    pass
+
+
+@pytest.mark.release
+def test_in_depth():
+    pass
 """
 
 
@@ -70,14 +86,14 @@ def test_a_part_of_a_sweep_has_every_variant_and_every_sample(
     part = run_tests(tmp_path, SWEEP, "true", "-s").stdout
     ran = re.findall(r"ran (\d) of (\d)", part)
     assert len(ran) == 8 and {size for size, _ in ran} == {*"0123"} and {at for _, at in ran} == {*"012345"}
-    assert "15 passed, 16 deselected" in part
+    assert "17 passed, 23 deselected" in part
     named = run_tests(tmp_path, SWEEP, "true", "-s", "test_given.py::test_one").stdout
     assert "24 passed" in named
 
 
 def test_a_whole_run_leaves_nothing_of_a_sweep_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POLYLSP_TESTS", "all")
-    assert "31 passed" in run_tests(tmp_path, SWEEP, "true").stdout
+    assert "40 passed" in run_tests(tmp_path, SWEEP, "true").stdout
 
 
 def test_an_expected_failure_is_no_skip(tmp_path: Path) -> None:

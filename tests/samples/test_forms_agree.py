@@ -63,6 +63,7 @@ def both(name: str, function: str) -> tuple[FunctionFacts, FunctionFacts]:
     return in_c(name).functions[called], in_python(name).functions[called]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("function", ["kernel", "init"])
 @pytest.mark.parametrize("name", KERNELS)
 def test_the_loops_have_the_same_verdicts(name: str, function: str) -> None:

@@ -61,6 +61,7 @@ def test_the_readme_names_every_program(path: Path) -> None:
     assert f"`{path.name}`" in (FOLDER.parents[1] / "README.md").read_text()
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_says_the_same_twice_and_a_checksum_last(name: str) -> None:
     first, second = printed(name), run_again(name)

@@ -14,8 +14,20 @@ from typing import Any
 from lsprotocol import types
 from lsprotocol.converters import get_converter
 from pytest_lsp import LanguageClient, make_test_lsp_client
+from warm_start import warm
 
 HERE = Path(__file__).parent
+FAKE_SERVER = str(HERE / "fake_server.py")
+COLD = (sys.executable, FAKE_SERVER)
+"""The command of a server for which a test needs processes that are what they seem: with a CPU time of their
+own, and to send signals to."""
+
+
+def with_real_analysis() -> tuple[str, ...]:
+    """The command of a server whose worker does what users' workers do."""
+    return warm(FAKE_SERVER, *warm("polylsp.server.worker_main:main"))
+
+
 CAPTURES = HERE.parent / "editors" / "captures"
 PATIENCE = 30.0
 SECONDS_BETWEEN_LOOKS = 0.02
@@ -43,7 +55,7 @@ class Editor:
     # --- the session ---------------------------------------------------------------------------
 
     async def start(self, *command: str, env: dict[str, str] | None = None) -> types.InitializeResult:
-        server = command or (sys.executable, str(HERE / "fake_server.py"))
+        server = command or warm(FAKE_SERVER, *warm(str(HERE / "fake_analysis.py")))
         await self.client.start_io(*server, env={**os.environ, **(env or {})})
         params = get_converter().structure(self.initialize, types.InitializeParams)
         self.result = await self.client.initialize_session(params)

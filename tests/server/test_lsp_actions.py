@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from editor import COLD
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
@@ -430,7 +431,7 @@ async def test_a_question_comes_before_a_running_full_analysis(start, tmp_path: 
 
 
 async def test_an_edit_that_takes_too_long_costs_nothing_else(start):
-    editor = await start("vscode1139-ext11", settings={"max_seconds": 1.0})
+    editor = await start("vscode1139-ext11", *COLD, settings={"max_seconds": 1.0})
     uri = editor.open(F.replace("a[i]", "EDIT_STALL[i]") + G)
     action = titled(await editor.actions(uri, 1), OPENMP)
     for told in ("was stopped: it took too long", "was stopped when it was last asked for this"):

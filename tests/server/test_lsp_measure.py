@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from editor import SECONDS_BETWEEN_LOOKS, Editor
+from editor import COLD, SECONDS_BETWEEN_LOOKS, Editor
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
@@ -163,7 +163,7 @@ async def test_a_measurement_that_is_cancelled_leaves_nothing_behind(
 
 
 async def test_whichever_process_is_killed_the_next_measurement_is_made(start, tmp_path: Path) -> None:
-    editor = await start("vscode1139-ext11")
+    editor = await start("vscode1139-ext11", *COLD)
     uri = editor.open(ENDLESS)
     await editor.settle()
     measuring = asyncio.ensure_future(editor.execute(COMMAND, loop(uri)))

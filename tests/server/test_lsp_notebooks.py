@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 import pytest
-from editor import Editor
+from editor import Editor, with_real_analysis
 from lsprotocol import types
 
 pytestmark = pytest.mark.asyncio
 
-REAL = (sys.executable, "-m", "polylsp", "serve")
 NOTEBOOK = "file:///project/n.ipynb"
 CODE, WORDS = types.NotebookCellKind.Code, types.NotebookCellKind.Markup
 
@@ -186,7 +184,7 @@ async def test_a_closed_notebook_has_no_findings(start):
 
 
 async def test_a_loop_of_a_cell_is_measured_and_the_figure_stands_in_that_cell(start):
-    editor = await start("vscode1139-ext11", *REAL)
+    editor = await start("vscode1139-ext11", *with_real_analysis())
     rod = "class Rod:\n    def __init__(self, n: int): self.u = np.zeros(n)\n"
     clear = "    def clear(self):\n        for i in range(len(self.u)):\n            self.u[i] = 0.0\n"
     notebook = Notebook(editor, SETUP, "raise SystemExit", f"{rod}{clear}")
@@ -220,7 +218,7 @@ async def test_a_real_notebook(start, encoding: str):
     def prepare(params):
         params["capabilities"]["general"]["positionEncodings"] = [encoding]
 
-    editor = await start("vscode1139-ext11", *REAL, prepare=prepare)
+    editor = await start("vscode1139-ext11", *with_real_analysis(), prepare=prepare)
     notebook = Notebook(editor, SETUP, SCALE, SWEEP, "u = np.zeros(9)\nfor k in range(9): u[k] = k\n")
     assert [line for line, _ in await notebook.findings(1)] == [2]
     assert await notebook.findings(2) == [(2, "sequential-loop")]
@@ -277,7 +275,7 @@ async def test_a_drawing_is_of_the_loop_in_the_cell(start):
 
 
 async def test_what_a_drawing_in_a_real_notebook_names_is_in_its_cell(start):
-    editor = await start("vscode1139-ext11", *REAL)
+    editor = await start("vscode1139-ext11", *with_real_analysis())
     notebook = Notebook(editor, SETUP, "u = np.zeros(9)\n", "\nfor k in range(1, 9):\n    u[k] = u[k - 1]\n")
     await editor.settle()
     place = {"textDocument": {"uri": notebook.uri(2)}, "position": {"line": 1, "character": 4}}

@@ -7,6 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from editor import COLD
 from lsprotocol import types
 
 pytestmark = pytest.mark.asyncio
@@ -92,7 +93,7 @@ async def test_a_drawing_does_not_disturb_the_status(start):
 
 
 async def test_loops_that_were_given_up_are_counted(start):
-    editor = await start("nvim-sid", settings={"max_seconds": 1.0})
+    editor = await start("nvim-sid", *COLD, settings={"max_seconds": 1.0})
     uri = editor.open(F + G.replace("a[t]", "STALL[t]"))
     await editor.pull(uri)
     assert (await editor.execute("polylsp.status"))["givenUp"] == 1

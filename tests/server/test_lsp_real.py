@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from editor import with_real_analysis
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
@@ -43,7 +44,7 @@ async def test_a_changed_header_changes_the_findings(start, tmp_path: Path):
     header = tmp_path / "shift.h"
     header.write_text("#define SHIFT 0\n")
     text = '#include "shift.h"\n' + SHIFTED
-    editor = await start("nvim-bookworm", *REAL)
+    editor = await start("nvim-bookworm", *with_real_analysis())
     uri = editor.open(text, uri=(tmp_path / "f.c").as_uri())
     await editor.diagnostics(uri, 1, "parallel-loop")
     header.write_text("#define SHIFT 1\n")
@@ -62,7 +63,7 @@ async def test_changed_compile_commands_change_the_findings(start, tmp_path: Pat
 
     compile_with("-DSHIFT=0")
     source.write_text(SHIFTED)
-    editor = await start("nvim-bookworm", *REAL)
+    editor = await start("nvim-bookworm", *with_real_analysis())
     uri = editor.open(SHIFTED, uri=source.as_uri())
     await editor.diagnostics(uri, 1, "parallel-loop")
     compile_with("-DSHIFT=1", "-O2")
@@ -72,7 +73,7 @@ async def test_changed_compile_commands_change_the_findings(start, tmp_path: Pat
 
 
 async def test_the_working_directory_and_the_output_of_the_worker_do_not_matter(start, tmp_path: Path):
-    editor = await start("nvim-bookworm", *REAL)
+    editor = await start("nvim-bookworm", *with_real_analysis())
     uri = editor.open(
         "void f(int n, double *a) { for (int i = 0; i < n; i++) a[i] = 0; }", uri="untitled:new"
     )
@@ -80,7 +81,7 @@ async def test_the_working_directory_and_the_output_of_the_worker_do_not_matter(
 
 
 async def test_an_action_on_a_sample(start):
-    editor = await start("vscode1139-ext11", *REAL)
+    editor = await start("vscode1139-ext11", *with_real_analysis())
     path = SAMPLES / "polybench/c/gemm.c"
     uri = editor.open(path.read_text(), uri=path.as_uri())
     await editor.pull(uri)
@@ -105,7 +106,7 @@ async def test_an_action_on_a_sample(start):
 async def test_a_sample_made_faster_by_the_lightbulb_prints_the_same(
     start, tmp_path: Path, sample: str, header: str, title: str
 ):
-    editor = await start("vscode1139-ext11", *REAL)
+    editor = await start("vscode1139-ext11", *with_real_analysis())
     path = SAMPLES / f"polybench/c/{sample}.c"
     text = path.read_text()
     uri = editor.open(text, uri=path.as_uri())
@@ -132,7 +133,7 @@ async def test_a_loop_in_a_macro_is_shown_but_cannot_be_chosen(start):
         "#define CLEAR(a, n) do { for (int i = 0; i < (n); i++) (a)[i] = 0; } while (0)\n"
         "void clear(int n, double *a) { CLEAR(a, n); }\n"
     )
-    telling = await start("vscode1139-ext11", *REAL)
+    telling = await start("vscode1139-ext11", *with_real_analysis())
     uri = telling.open(text)
     await telling.pull(uri)
     found = await telling.actions(uri, 1, 33, only=["refactor"])
@@ -141,7 +142,7 @@ async def test_a_loop_in_a_macro_is_shown_but_cannot_be_chosen(start):
     resolved = await telling.request(types.CODE_ACTION_RESOLVE, found[0])
     assert resolved.edit is None
     await telling.until(types.WINDOW_SHOW_MESSAGE, lambda params: "inside a macro" in params.message)
-    plain = await start("nvim-bookworm", *REAL)
+    plain = await start("nvim-bookworm", *with_real_analysis())
     uri = plain.open(text)
     await plain.diagnostics(uri, 1)
     assert not await plain.actions(uri, 1, 33, only=["refactor"])
@@ -162,7 +163,7 @@ MENDS = ("Add `private(j)` to the directive", "Add `reduction(+:s)` to the direc
 
 
 async def test_a_directive_is_mended_until_nothing_is_wrong_with_it(start):
-    editor = await start("vscode1139-ext11", *REAL)
+    editor = await start("vscode1139-ext11", *with_real_analysis())
     uri, text = editor.open(LACKING), LACKING
     for title in MENDS:
         found = [each for each in (await editor.pull(uri)).items if each.code == "incomplete-pragma"]
@@ -179,7 +180,7 @@ async def test_a_directive_is_mended_until_nothing_is_wrong_with_it(start):
 
 
 async def test_the_mend_that_leaves_nothing_wrong_is_preferred(start):
-    editor = await start("vscode1139-ext11", *REAL)
+    editor = await start("vscode1139-ext11", *with_real_analysis())
     uri = editor.open(LACKING)
     found = [each for each in (await editor.pull(uri)).items if each.code == "incomplete-pragma"]
     for line in (3, 4):
@@ -198,7 +199,7 @@ async def test_old_clients_mend_a_directive_by_a_command(start):
     def prepare(params):
         params["capabilities"]["textDocument"]["codeAction"] = {}
 
-    editor = await start("nvim-bookworm", *REAL, prepare=prepare)
+    editor = await start("nvim-bookworm", *with_real_analysis(), prepare=prepare)
     uri = editor.open(LACKING)
     (command,) = [each for each in await editor.actions(uri, 3) if each.title == MENDS[0]]
     assert await editor.execute(command.command, *command.arguments) == {"applied": True}
@@ -228,7 +229,7 @@ SKEW = "Skew the loops of `i` to run a wavefront in parallel"
 
 
 async def test_a_transform_is_listed_and_worked_out_for_the_text_that_it_was_listed_for(start):
-    editor = await start("vscode1139-ext11", *REAL)
+    editor = await start("vscode1139-ext11", *with_real_analysis())
     uri = editor.open(SWEEP)
     await editor.settle()
     found = (await editor.pull(uri)).items
@@ -248,7 +249,7 @@ async def test_a_transform_is_listed_and_worked_out_for_the_text_that_it_was_lis
 
 
 async def test_transforms_are_listed_once_the_file_is_saved(start):
-    editor = await start("vscode1139-ext11", *REAL)
+    editor = await start("vscode1139-ext11", *with_real_analysis())
     uri = editor.open(SWEEP.replace("a[i - 1][j] + ", ""))
     assert SKEW not in [each.title for each in await editor.actions(uri, 1)]
     editor.replace(uri, "a[i][j - 1]", "a[i - 1][j] + a[i][j - 1]")
@@ -260,7 +261,7 @@ async def test_transforms_are_listed_once_the_file_is_saved(start):
 async def test_a_file_that_has_vanished_is_edited_in_the_editor_all_the_same(start, tmp_path: Path):
     path = tmp_path / "sweep.c"
     path.write_text(SWEEP)
-    editor = await start("vscode1139-ext11", *REAL)
+    editor = await start("vscode1139-ext11", *with_real_analysis())
     uri = editor.open(SWEEP, uri=path.as_uri())
     await editor.pull(uri)
     path.unlink()
@@ -269,7 +270,7 @@ async def test_a_file_that_has_vanished_is_edited_in_the_editor_all_the_same(sta
 
 
 async def test_what_a_finding_about_overlap_is_answered_by(start):
-    editor = await start("vscode1139-ext11", *REAL)
+    editor = await start("vscode1139-ext11", *with_real_analysis())
     uri = editor.open(ADD)
     found = [each for each in (await editor.pull(uri)).items if each.code == "needs-restrict"]
     listed = await editor.actions(uri, 1, diagnostics=found)
@@ -280,7 +281,7 @@ async def test_what_a_finding_about_overlap_is_answered_by(start):
     assert not any(each.is_preferred for each in listed)
     devices = [each for each in listed if "OpenACC" in each.title or "offloading" in each.title]
     assert [each.disabled for each in devices] == [None, None]
-    plain = await start("nvim-bookworm", *REAL)
+    plain = await start("nvim-bookworm", *with_real_analysis())
     uri = plain.open(ADD)
     await plain.diagnostics(uri, 1)
     titles = [each.title for each in await plain.actions(uri, 1, only=["refactor"])]
@@ -299,7 +300,7 @@ def f(n: int, a: NDArray[np.float64]):
 
 
 async def test_a_python_file_is_analysed_as_it_is_typed(start, tmp_path: Path):
-    editor = await start("nvim-bookworm", *REAL)
+    editor = await start("nvim-bookworm", *with_real_analysis())
     uri = editor.open(STENCIL, uri=(tmp_path / "f.py").as_uri())
     await editor.diagnostics(uri, 1, "parallel-loop")
     version = editor.replace(uri, "a[i] + 1.0", "a[i - 1] + 1.0")
@@ -315,7 +316,7 @@ GPU = "Offload `i` to a GPU (CUDA)"
 
 @pytest.mark.parametrize("capture", ["vscode1139-ext11", "nvim-bookworm"])
 async def test_kernels_for_a_gpu_are_a_file_of_their_own(start, tmp_path: Path, capture: str):
-    editor = await start(capture, *REAL)
+    editor = await start(capture, *with_real_analysis())
     uri = editor.open(SCALE, uri=(tmp_path / "f g.c").as_uri())
     (offer,) = [each for each in await editor.actions(uri, 2) if each.title == GPU]
     assert offer.disabled is None and offer.edit is None
@@ -332,7 +333,7 @@ TWICE = SCALE.replace("}\n", "    for (int i = 1; i < n; i++)\n        a[i] += 1
 
 
 async def test_all_nests_of_a_function_are_one_file(start, tmp_path: Path):
-    editor = await start("vscode1139-ext11", *REAL)
+    editor = await start("vscode1139-ext11", *with_real_analysis())
     uri = editor.open(TWICE, uri=(tmp_path / "f.c").as_uri())
     offers = [each for each in await editor.actions(uri, 0) if "to a GPU (CUDA)" in each.title]
     (offer,) = offers
@@ -344,7 +345,7 @@ async def test_all_nests_of_a_function_are_one_file(start, tmp_path: Path):
 
 
 async def test_a_file_that_is_there_is_left_alone(start, tmp_path: Path):
-    editor = await start("vscode1139-ext11", *REAL)
+    editor = await start("vscode1139-ext11", *with_real_analysis())
     (tmp_path / "f_cuda.cu").write_text("// mine\n")
     uri = editor.open(SCALE, uri=(tmp_path / "f.c").as_uri())
     (offer,) = [each for each in await editor.actions(uri, 2) if each.title == GPU]
@@ -361,14 +362,14 @@ async def test_an_editor_that_makes_no_files_says_so(start, tmp_path: Path):
     def unable(params):
         params["capabilities"]["workspace"]["workspaceEdit"] = {"documentChanges": True}
 
-    editor = await start("vscode1139-ext11", *REAL, prepare=unable)
+    editor = await start("vscode1139-ext11", *with_real_analysis(), prepare=unable)
     uri = editor.open(SCALE, uri=(tmp_path / "f.c").as_uri())
     (offer,) = [each for each in await editor.actions(uri, 2) if each.title == GPU]
     assert "polylsp offload --target cuda" in offer.disabled.reason
 
 
 async def test_a_loop_of_python_is_run_with_numba(start, tmp_path: Path):
-    editor = await start("vscode1139-ext11", *REAL)
+    editor = await start("vscode1139-ext11", *with_real_analysis())
     uri = editor.open(STENCIL, uri=(tmp_path / "f.py").as_uri())
     await editor.settle()
     listed = await editor.actions(uri, 4)
@@ -384,7 +385,7 @@ async def test_a_loop_of_python_is_run_with_numba(start, tmp_path: Path):
 
 
 async def test_a_loop_of_python_has_kernels_before_its_function(start, tmp_path: Path):
-    editor = await start("vscode1139-ext11", *REAL)
+    editor = await start("vscode1139-ext11", *with_real_analysis())
     uri = editor.open(STENCIL, uri=(tmp_path / "f.py").as_uri())
     await editor.settle()
     listed = await editor.actions(uri, 4)
@@ -419,7 +420,7 @@ RACING = RACING.replace("def f", "from numba import njit, prange\n\n@njit(parall
 
 
 async def test_a_race_over_prange_is_told_and_mended(start, tmp_path: Path):
-    editor = await start("nvim-bookworm", *REAL)
+    editor = await start("nvim-bookworm", *with_real_analysis())
     uri = editor.open(RACING, uri=(tmp_path / "f.py").as_uri())
     every = await editor.diagnostics(uri, 1)
     (found,) = [each for each in every if each.code == "wrong-pragma"]

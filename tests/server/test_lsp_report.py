@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from editor import HERE
+from editor import with_real_analysis
 from lsprotocol import types
-
-from polylsp.server.worker import WORKER_COMMAND
 
 pytestmark = pytest.mark.asyncio
 
@@ -30,7 +27,6 @@ void large(float a[restrict 4000][4000], int n) {
         a[0][t] = a[0][t - 1];
 }
 """
-SERVER = (sys.executable, str(HERE / "fake_server.py"), *WORKER_COMMAND)
 
 
 async def begin(start: Any, folder: Path | None, settings: dict[str, Any] | None = None) -> Any:
@@ -38,7 +34,7 @@ async def begin(start: Any, folder: Path | None, settings: dict[str, Any] | None
         if folder is not None:
             initialize["workspaceFolders"] = [{"uri": folder.as_uri(), "name": "project"}]
 
-    editor = await start("vscode1139-ext11", *SERVER, settings=settings or {}, prepare=prepare)
+    editor = await start("vscode1139-ext11", *with_real_analysis(), settings=settings or {}, prepare=prepare)
     await editor.until(types.WORKSPACE_CONFIGURATION)
     await editor.execute("polylsp.status")  # comes after the settings
     return editor

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from editor import COLD
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
@@ -283,7 +284,7 @@ async def test_odd_texts(start, text: str):
 
 
 async def test_a_function_that_never_ends_is_given_up_alone(start):
-    editor = await start("nvim-sid", settings={"max_seconds": 1.0})
+    editor = await start("nvim-sid", *COLD, settings={"max_seconds": 1.0})
     uri = editor.open(F + G.replace("a[t]", "STALL[t]") + H)
     found = (await editor.pull(uri)).items
     assert [each.code for each in found] == ["parallel-loop", "not-analyzable", "parallel-loop"]
@@ -380,7 +381,7 @@ async def test_edits_within_the_delay_are_analysed_once(start):
     def patient(params):
         params["initializationOptions"] = {"settings": {"delay_ms": 1000}}
 
-    editor = await start(prepare=patient)
+    editor = await start("nvim-bookworm", *COLD, prepare=patient)
     uri = editor.open(F)
     await editor.diagnostics(uri, 1, "parallel-loop")
     # The full analysis would be of whatever text there is as it begins.
@@ -444,7 +445,7 @@ async def gone(pid: int) -> None:
 
 
 async def test_shutdown_and_exit(start):
-    editor = await start()
+    editor = await start("nvim-bookworm", *COLD)
     uri = editor.open(F)
     await editor.diagnostics(uri, 1)
     pid = (await editor.execute("polylsp.status"))["workerPid"]
@@ -454,7 +455,7 @@ async def test_shutdown_and_exit(start):
 
 
 async def test_a_client_that_dies_takes_server_and_worker_along(start, tmp_path: Path):
-    editor = await start()
+    editor = await start("nvim-bookworm", *COLD)
     editor.open(F.replace("a[i]", "MARK_begun[i] + WAIT_never[i]"))
     await editor.begun(tmp_path / "begun")
     pid = (await editor.execute("polylsp.status"))["workerPid"]
@@ -464,7 +465,7 @@ async def test_a_client_that_dies_takes_server_and_worker_along(start, tmp_path:
 
 
 async def test_a_client_that_no_longer_reads(start):
-    editor = await start()
+    editor = await start("nvim-bookworm", *COLD)
     pid = (await editor.execute("polylsp.status"))["workerPid"]
     editor.process.stdout._transport.close()
     editor.open(F)
@@ -478,7 +479,7 @@ async def test_the_parent_process_is_watched(start):
     def adopt(params):
         params["processId"] = parent.pid
 
-    editor = await start(prepare=adopt)
+    editor = await start("nvim-bookworm", *COLD, prepare=adopt)
     pid = (await editor.execute("polylsp.status"))["workerPid"]
     parent.kill()
     await parent.wait()
@@ -487,7 +488,7 @@ async def test_the_parent_process_is_watched(start):
 
 
 async def test_a_server_killed_outright_leaves_no_worker(start, tmp_path: Path):
-    editor = await start()
+    editor = await start("nvim-bookworm", *COLD)
     editor.open(F.replace("a[i]", "MARK_begun[i] + WAIT_never[i]"))
     await editor.begun(tmp_path / "begun")
     pid = (await editor.execute("polylsp.status"))["workerPid"]

@@ -87,25 +87,22 @@ class _Counting:
                 stores = False
             case _:
                 return None
-        arrays = self._arrays(value)
-        operations = self._operations(value)
+        arrays: list[str] = []
+        operations = self._operations(value, arrays)
         if not arrays or not (operations or stores):
             return None
         return operations, stores, arrays[0]
 
-    def _operations(self, node: ast.expr) -> int:
-        """Number of operations over arrays in an expression."""
-        operands = self._operands(node)
-        return sum(map(self._operations, operands)) + bool(operands and self._arrays(node))
-
-    def _arrays(self, node: ast.expr) -> list[str]:
-        """The arrays that an expression computes with, element by element; their names, or texts."""
-        operands = self._operands(node)
-        if operands:
-            return [name for each in operands for name in self._arrays(each)]
-        kind = self._kinds.of(node)
-        is_array = isinstance(kind, Array) and not kind.lists and kind.rank > 0
-        return [_name(node)] if is_array else []
+    def _operations(self, node: ast.expr, arrays: list[str]) -> int:
+        """Number of operations over arrays in an expression. Appends to `arrays` those that it computes with
+        element by element: their names, or texts."""
+        operands, before = self._operands(node), len(arrays)
+        if not operands:
+            kind = self._kinds.of(node)
+            if isinstance(kind, Array) and not kind.lists and kind.rank > 0:
+                arrays.append(_name(node))
+            return 0
+        return sum(self._operations(each, arrays) for each in operands) + (len(arrays) > before)
 
     def _operands(self, node: ast.expr) -> list[ast.expr]:
         """The values that an operation on elements is applied to; none for other expressions."""

@@ -213,16 +213,22 @@ def _rank_left(parts: list[ast.expr], rank: int, kinds: Kinds) -> int | None:
 @dataclass(slots=True)
 class Kinds:
     """Kinds inferred so far: of the function's names, else of the file's. `lists`: names of lists that are
-    used element by element, with their numbers of dimensions."""
+    used element by element, with their numbers of dimensions. `settled`: kinds of expressions asked for
+    since those of names no longer change; `None` while they do."""
 
     declarations: Declarations
     own: dict[str, Kind] = field(default_factory=dict[str, "Kind"])
     local: frozenset[str] = frozenset()
     lists: Mapping[str, int] = field(default_factory=dict[str, int])
+    settled: dict[ast.expr, Kind | None] | None = None
 
     def of(self, node: ast.expr) -> Kind | None:
         """Kind of an expression; `None` where it is undetermined so far."""
-        return kind_of(node, self)
+        if self.settled is None:
+            return kind_of(node, self)
+        if node not in self.settled:
+            self.settled[node] = kind_of(node, self)
+        return self.settled[node]
 
     def of_name(self, name: str) -> Kind | None:
         """Kind of a name."""
@@ -243,7 +249,10 @@ def inferred(
     lists = plain_lists(body, given) if not is_module else {}
     found = _assigned(nodes, Kinds(declarations, dict(given), lists=lists), {})
     used = _used(body, nodes, found)
-    return _assigned(nodes, Kinds(declarations, dict(given), lists=lists), used) if used else found
+    if used:
+        found = _assigned(nodes, Kinds(declarations, dict(given), lists=lists), used)
+    found.settled = {}
+    return found
 
 
 def _used(body: list[ast.stmt], nodes: list[ast.AST], kinds: Kinds) -> dict[str, Kind]:

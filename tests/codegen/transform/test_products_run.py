@@ -212,7 +212,7 @@ def _answer(
     return edit("product.c", text, settings, Ask(action, "kernel", kernel.start, ordinal))
 
 
-@pytest.mark.sweep
+@pytest.mark.sweep(7)
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_sums_stay_in_registers_and_are_the_same(name: str) -> None:
     number = "float" if name == "transposed" else "double"

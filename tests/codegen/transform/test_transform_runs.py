@@ -29,7 +29,7 @@ PROGRAMS = sorted((SAMPLES / "polybench/c").glob("*.c"))
 FLAGS = (*WARNINGS, "-fopenmp")
 
 
-@pytest.mark.sweep
+@pytest.mark.sweep(7)
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.stem)
 def test_an_edited_sample_prints_the_same(path: Path, tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def _run(program: Path, threads: int) -> str:
     return done.stdout
 
 
-@pytest.mark.sweep
+@pytest.mark.sweep(7)
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.stem)
 def test_a_restructured_sample_prints_the_same(path: Path, tmp_path: Path) -> None:
