@@ -382,6 +382,7 @@ class Stream:
         self.most = MOST_BYTES
         self._waiting = bytearray()
         self._length: int | None = None
+        self._named: int | None = None
         self._searched = 0
         self._is_lost = False
 
@@ -406,8 +407,7 @@ class Stream:
                 return lost
         if len(self._waiting) >= self._length:
             body = bytes(self._waiting[: self._length])
-            del self._waiting[: self._length]
-            self._length, self._searched = None, 0
+            self._begin(self._length)
             return body
         # No text of JSON holds a line break as it is: a header in a body is that of another message.
         at = self._length_line(self._searched)
@@ -415,29 +415,30 @@ class Stream:
         return None if at is None else self._lose("A message was shorter than its header said", at)
 
     def _read_header(self) -> Lost | None:
-        """Read the header that comes next, if it is all there."""
-        waiting, at, length = self._waiting, 0, None
+        """Read the header that comes next, if it is all there; lines that were read are not read again."""
+        waiting, at = self._waiting, self._searched
         while (end := waiting.find(b"\n", at, at + _MOST_HEADER)) >= 0:
             line = bytes(waiting[at : end + 1])
             if not line.strip():
                 if at == 0:
                     del waiting[: end + 1]  # An empty line between two messages.
                     continue
-                if length is None:
+                if self._named is None:
                     return self._lose("A header named no length", end + 1)
-                if length > self.most:
-                    return self._lose(f"A message of {length} bytes is too long", end + 1)
-                del waiting[: end + 1]
+                if self._named > self.most:
+                    return self._lose(f"A message of {self._named} bytes is too long", end + 1)
+                length = self._named
+                self._begin(end + 1)
                 self._length = length
                 return None
             field, told = _FIELD.fullmatch(line), _LENGTH.search(line)
             if field is None or (told is not None and told.start() > 0):
                 return self._lose("What stood before a message was no header", at)
             if field[1].lower() == b"content-length":
-                if told is None or length not in (None, int(told[1])):
+                if told is None or self._named not in (None, int(told[1])):
                     return self._lose("A header named no length", end + 1 if told is None else at)
-                length = int(told[1])
-            at = end + 1
+                self._named = int(told[1])
+            self._searched = at = end + 1
             if at > _MOST_HEADER:
                 return self._lose("A header had no end", at)
         if len(waiting) - at >= _MOST_HEADER:
@@ -446,9 +447,14 @@ class Stream:
 
     def _lose(self, reason: str, upto: int) -> Lost:
         """Pass over the first bytes, and those up to the next header."""
-        del self._waiting[:upto]
-        self._length, self._searched, self._is_lost = None, 0, True
+        self._begin(upto)
+        self._is_lost = True
         return Lost(reason)
+
+    def _begin(self, after: int) -> None:
+        """Expect a header after the first bytes, which are dropped."""
+        del self._waiting[:after]
+        self._length, self._named, self._searched = None, None, 0
 
     def _found_again(self) -> bool:
         """True if a header has come since messages were lost; the bytes before it are dropped."""

@@ -20,14 +20,8 @@ def test_edited_nests_compute_the_same_in_other_orders() -> None:
     for number in range(drawn(90)):
         text = nest(random.Random(number))
         made.update(how(edited, text) for edited in trial(text).made)
-    assert made.keys() >= {
-        "as it is",
-        "skewed",
-        "interchanged",
-        "split or cut",
-        "created inside",
-        "spelled out",
-    }
+    forms = {"as it is", "skewed", "interchanged", "split or cut", "created inside", "spelled out"}
+    assert len(forms & made.keys()) >= drawn(len(forms))
 
 
 @pytest.mark.timeout(600)
@@ -48,7 +42,7 @@ def test_nests_of_methods_compute_the_same_in_functions_of_their_own() -> None:
 @pytest.mark.timeout(300)
 def test_drawn_nests_read_from_copies() -> None:
     made = [text for number in range(drawn(60)) for text in trial(nest(random.Random(number)), "copy").made]
-    assert len(made) >= drawn(4)
+    assert len(made) >= drawn(4, 4)
     assert sum(len(trial(text, "numba").made) for text in made) >= len(made)
 
 

@@ -101,7 +101,7 @@ NESTS = {
     ),
     "columns are read side by side": Nest(
         "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i] = x[i] / 2 + a[i][j] * y[j];",
-        ("shared_a[128][17]", "own_x"),
+        ("shared_a[32][17]", "own_x"),
         ("shared_y",),
     ),
     "rows lie side by side already": Nest(
@@ -414,7 +414,7 @@ NESTS = {
     "numbers that are set in one statement, for a filter along rows": Nest(
         "for (int i = 0; i < n; i++) { double p, q, r; p = q = r = 0.5; for (int j = 0; j < m; j++) {"
         " r = 0.5 * a[i][j] + 0.25 * p + 0.125 * q; q = p; p = r; c[i][j] = r; } }",
-        ("shared_a[128][17]", "own_q = own_p;"),
+        ("shared_a[32][17]", "own_q = own_p;"),
     ),
     "a loop that no iteration gets to": Nest(
         "for (int i = 0; i < 3; i++) for (int j = 2; j != (i + 2 < m ? i + 2 : m); j++) {"

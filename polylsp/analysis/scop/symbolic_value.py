@@ -14,6 +14,8 @@ from typing import Literal, Union
 
 import islpy as isl
 
+from polylsp.core.query import digest
+
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
@@ -347,14 +349,13 @@ def modulo(value: Poly, size: int) -> Poly:
 
 
 def is_affine(value: Poly, iterators: frozenset[str]) -> bool:
-    """True if isl can represent the value: no product has an iterator in it, and in products there are only
-    plain parameters."""
+    """True if isl can represent the value: no product has an iterator in it."""
     return all(_affine_term(monomial, iterators) for monomial, _ in value.terms)
 
 
 def _affine_term(monomial: Monomial, iterators: frozenset[str]) -> bool:
     if len(monomial) > 1:
-        return all(isinstance(a, Symbol) and a.name not in iterators for a in monomial)
+        return all(_symbols(each).isdisjoint(iterators) for each in monomial)
     match monomial:
         case (FloorDiv(dividend, _),):
             return is_affine(dividend, iterators)
@@ -429,12 +430,14 @@ class Notation:
     """Writes values and conditions in isl's notation.
 
     `dimensions` are the iterators in scope. Every other symbol is a parameter; a product of parameters
-    becomes another parameter, named after its factors.
+    becomes another parameter, named after its factors, and so does one of other values that no iterator
+    changes (`x * (n / 2)`): these are in `composed`.
     """
 
     dimensions: frozenset[str]
     parameters: set[str] = field(default_factory=set)
     products: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    composed: dict[str, Monomial] = field(default_factory=dict)
     _fresh: int = 0
 
     def affine(self, value: Poly, aside: list[str], bound: list[str]) -> str:
@@ -480,12 +483,16 @@ class Notation:
         return f"{coefficient}*{self._product(monomial)}"
 
     def _product(self, monomial: Monomial) -> str:
-        names = [a.name for a in monomial if isinstance(a, Symbol)]
-        if len(names) < len(monomial) or not self.dimensions.isdisjoint(names):
+        if not all(self.dimensions.isdisjoint(_symbols(each)) for each in monomial):
             raise NotAffineError
-        name = "_x_".join(names)
+        names = tuple(each.name for each in monomial if isinstance(each, Symbol))
+        if len(names) == len(monomial):
+            name = "_x_".join(names)
+            self.products[name] = names
+        else:
+            name = f"product_{digest(monomial)}"
+            self.composed[name] = monomial
         self.parameters.add(name)
-        self.products[name] = tuple(names)
         return name
 
     def _atom(self, atom: Atom, aside: list[str], bound: list[str]) -> str:

@@ -36,6 +36,7 @@ from polylsp.analysis.scop.walk_state import (
     Parameters,
     PointerValue,
     Value,
+    pretty,
 )
 from polylsp.core.query import by_identity
 from polylsp.ir.effects import Effects, effects, may_alias_types, pointers_followed, walk
@@ -222,7 +223,11 @@ def set_of(dimensions: tuple[str, ...], condition: Condition, parameters: Parame
 
 
 def header(notation: Notation, parameters: Parameters) -> str:
-    """Parameter list in front of an isl set; registers products with the parameters."""
+    """Parameter list in front of an isl set; registers products with the parameters. Of one with other
+    factors than parameters nothing is known but that it is one value."""
+    for name, monomial in notation.composed.items():
+        parameters.texts[name] = pretty(Poly.of({monomial: 1}), parameters)
+        parameters.derived.add(name)
     for name, factors in notation.products.items():
         parameters.products[name] = factors
         if name not in parameters.texts:

@@ -261,6 +261,8 @@ def pretty(value: Poly, parameters: Parameters) -> str:
     for monomial, coefficient in sorted(value.terms, key=lambda t: (not t[0], len(t[0]))):
         factors = [_atom(atom, parameters) for atom in monomial]
         size = abs(coefficient)
+        if len(factors) > 1:
+            factors = [f"({each})" if " / " in each and each[-1] != ")" else each for each in factors]
         body = " * ".join(([str(size)] if size != 1 or not factors else []) + factors)
         sign = "-" if coefficient < 0 else "+"
         parts.append(f"{sign} {body}")
