@@ -61,7 +61,8 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A finding in the requested form, and the offsets that say where it comes in its file."""
+    """A finding in the requested form, and the offsets that say where it comes in its file. Text of findings
+    with the same `once` is printed once for all files."""
 
     start: int
     end: int
@@ -69,6 +70,7 @@ class Found:
     is_error: bool
     shown: Any
     identity: Identity | None = None
+    once: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,7 @@ class Checked:
     task: Task
     baseline: Baseline | None = None
     head: Head | None = None
-    found: list[Any] = field(default_factory=list[Any])
+    found: list[Found] = field(default_factory=list[Found])
     parts: dict[int, Rendered] = field(default_factory=dict[int, Rendered])
     words: Counter[str] = field(default_factory=Counter[str])
     codes: Counter[str] = field(default_factory=Counter[str])
@@ -123,7 +125,9 @@ class Checked:
     failure: str = ""
     is_done: bool = False
     _following: int = 0
-    _later: list[tuple[int, int, int, int, Any]] = field(default_factory=list[tuple[int, int, int, int, Any]])
+    _later: list[tuple[int, int, int, int, Found]] = field(
+        default_factory=list[tuple[int, int, int, int, Found]]
+    )
 
     def take(self, news: Union[News, Finished]) -> None:
         """Add a worker's message; repetitions are ignored."""
@@ -154,7 +158,7 @@ class Checked:
                 continue
             self.codes[each.code] += 1
             self.errors += each.is_error
-            heappush(self._later, (each.start, each.end, number, index, each.shown))
+            heappush(self._later, (each.start, each.end, number, index, each))
         while self._following in self.parts:
             self._following += 1
         starts = self.head.starts if self.head else ()
@@ -315,10 +319,11 @@ def _rendered(source: Any, report: Any, task: Task) -> Rendered:
         from polylsp.cli.baseline import identity
 
         names = [identity(source, report, each) for each in found]
-    findings = (
-        Found(each.span.start, each.span.end, each.code, each.severity == "error", one, name)
-        for each, one, name in zip(found, shown, names, strict=True)
-    )
+    findings: list[Found] = []
+    for each, one, name in zip(found, shown, names, strict=True):
+        once = each.message if each.code == "missing-header" else ""
+        is_error = each.severity == "error"
+        findings.append(Found(each.span.start, each.span.end, each.code, is_error, one, name, once))
     return Rendered(tuple(findings), loops, nests, words)
 
 
@@ -340,7 +345,10 @@ def _follow(
     checked: list[Checked], spread: Iterator[tuple[int, Union[News, Finished]]], shown: Shown
 ) -> None:
     """Take all that is found, and print findings of files whose predecessors are done."""
+    from polylsp.ide.terminal import Piece
+
     following, done = 0, 0
+    told = Counter[str]()
     with Printer(shown) as printer:
         for number, news in spread:
             one = checked[number]
@@ -349,19 +357,26 @@ def _follow(
             done += one.is_done
             shown.advance(one.share_done() - before, done, one.words.total() - loops)
             while following < len(checked):
-                _announce(checked[following], printer)
+                _announce(checked[following], printer, told)
                 if not checked[following].is_done:
                     break
                 following += 1
+        again = told.total() - len(told)
+        if again and checked[0].task.shown == "all":
+            what = "1 more warning" if again == 1 else f"{again} more warnings"
+            printer.lines([(Piece(f"{what} about the same missing headers: not shown."),), ()])
 
 
-def _announce(checked: Checked, printer: Printer) -> None:
-    """Prints the part of a file's findings that is complete."""
+def _announce(checked: Checked, printer: Printer, told: Counter[str]) -> None:
+    """Prints the part of a file's findings that is complete, but for what was `told` of another file."""
     from polylsp.ide.terminal import Piece, counted
 
     if checked.task.format == "text":
-        for lines in checked.found if checked.task.shown != "numbers" else ():
-            printer.lines([*lines, ()])
+        for each in checked.found if checked.task.shown != "numbers" else ():
+            if each.once not in told:
+                printer.lines([*each.shown, ()])
+            if each.once:
+                told[each.once] += 1
         checked.found.clear()
     if not checked.is_done:
         return
@@ -386,7 +401,7 @@ def _file_object(checked: Checked, head: Head) -> dict[str, Any]:
         "language": head.language,
         "loops": [loop for part in parts for loop in part.loops],
         "nests": [nest for part in parts for nest in part.nests],
-        "diagnostics": checked.found,
+        "diagnostics": [each.shown for each in checked.found],
     }
 
 
@@ -394,7 +409,7 @@ def _print_sarif(checked: list[Checked]) -> None:
     from polylsp.ide.sarif import Failure, log
 
     failures = [Failure(each.task.path, each.failure) for each in checked if each.failure]
-    write_json(log((each for one in checked if _is_shown(one) for each in one.found), failures))
+    write_json(log((each.shown for one in checked if _is_shown(one) for each in one.found), failures))
 
 
 def _print_total(checked: list[Checked]) -> None:

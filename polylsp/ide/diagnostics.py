@@ -279,16 +279,18 @@ def _related(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Iterato
 
 
 def _dependence(source: Source, placed: PlacedFunction, dependence: Dependence) -> Iterator[Related]:
-    yield _access(source, placed, dependence.source, "first ")
-    if dependence.sink.site != dependence.source.site:
-        yield _access(source, placed, dependence.sink, "then ")
+    ends = [(dependence.source, "first"), (dependence.sink, "then")]
+    for access, when in ends if dependence.sink.site != dependence.source.site else ends[:1]:
+        yield _place(source, placed, access, "called" if dependence.order else f"{when} {_done(access)}")
 
 
-def _access(source: Source, placed: PlacedFunction, access: AccessPoint, order: str = "") -> Related:
-    text = access_excerpt(source, placed, access)
-    done = "read" if access.kind == "read" else "written"
-    label = f"`{access.variable}` is {order}{done} here"
-    return Related(placed.span(access.site), f"{label}: `{text}`", label)
+def _place(source: Source, placed: PlacedFunction, access: AccessPoint, done: str) -> Related:
+    label = f"`{access.variable}` is {done} here"
+    return Related(placed.span(access.site), f"{label}: `{access_excerpt(source, placed, access)}`", label)
+
+
+def _done(access: AccessPoint) -> str:
+    return "read" if access.kind == "read" else "written"
 
 
 def _pragma(whole: Source, placed: PlacedFunction, directive: DirectiveFacts, finding: Finding) -> Diagnostic:
@@ -320,7 +322,7 @@ def _about_pragma(source: Source, placed: PlacedFunction, finding: Finding) -> I
             | ShortSection(access=access)
             | EveryThread(access=access)
         ):
-            yield _access(source, placed, access)
+            yield _place(source, placed, access, _done(access))
         case _:
             assert_never(finding)
 

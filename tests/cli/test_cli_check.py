@@ -51,6 +51,21 @@ def test_several_files_end_in_a_total(polylsp, tmp_path: Path) -> None:
     assert ran.out.endswith("2 files: 10 loops: 5 parallel, 1 reduction, 2 sequential, 2 unknown\n")
 
 
+def test_a_missing_header_is_told_once_for_all_files(polylsp, tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        a='#include "none.h"\n#include "other.h"\n',
+        b='#include "none.h"\n',
+        c='#include "none.h"\n',
+    )
+    ran = polylsp("check", ".")
+    assert ran.out.count("missing-header") == 2 and "a.c:2:1" in ran.out
+    assert "\n2 more warnings about the same missing headers: not shown.\n" in ran.out
+    assert "not shown" not in polylsp("check", "a.c").out
+    found = json.loads(polylsp("check", "--format", "json", ".").out)["files"]
+    assert [len(each["diagnostics"]) for each in found] == [2, 1, 1]
+
+
 @pytest.mark.usefixtures("known")
 def test_the_current_folder_is_checked_where_no_path_is_named(polylsp, tmp_path: Path) -> None:
     write(tmp_path, a=facts.RECURRENCE)
