@@ -285,7 +285,7 @@ def _dependence(source: Source, placed: PlacedFunction, dependence: Dependence) 
 
 
 def _place(source: Source, placed: PlacedFunction, access: AccessPoint, done: str) -> Related:
-    label = f"`{access.variable}` is {done} here"
+    label = f"`{access.variable}` is {done} here" if access.variable else "this must keep its order"
     return Related(placed.span(access.site), f"{label}: `{access_excerpt(source, placed, access)}`", label)
 
 
