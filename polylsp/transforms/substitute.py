@@ -20,13 +20,18 @@ from polylsp.ir.liveness import live_after_loops
 from polylsp.ir.program import (
     AddressOf,
     Assign,
+    Binary,
     Block,
     Call,
+    Cast,
     Constant,
     Declare,
+    Expr,
     Integer,
     Loop,
+    Place,
     Read,
+    Unary,
     Variable,
     stripped,
     subexpressions,
@@ -96,7 +101,8 @@ def _counted(
         return Declined(f"`{name}` is counted in a loop inside of `{loop.iterator}` too: compute it there.")
     found = _amount(subject, loop, parts)
     if found is None:
-        return Declined(f"`{name}` does not grow by a number: compute it from `{loop.iterator}` yourself.")
+        advice = f"compute it from `{loop.iterator}` yourself."
+        return Declined(f"`{name}` does not grow by numbers and variables alone: {advice}")
     updates = tuple(
         s for s in walk(loop) if isinstance(s, Assign) and s.target.variable == variable and additive(s)
     )
@@ -104,9 +110,11 @@ def _counted(
 
 
 def _amount(subject: Subject, loop: Loop, parts: tuple[Step, ...]) -> tuple[int, str] | None:
-    """The sign and the size of all steps together: a number, or the name of one, which may be another when
-    the program is compiled."""
+    """The sign and the size of all steps together: a number, the name of one, which may be another when the
+    program is compiled, or sums and products of variables that the loop does not change."""
     amounts = [stripped(part.amount) for part in parts]
+    if len(parts) == 1 and (text := _unchanged(subject, loop, parts[0].amount)):
+        return parts[0].sign, text
     numbers = [a.value for a in amounts if isinstance(a, Constant) and isinstance(a.value, int)]
     if not numbers or len(numbers) < len(amounts):
         return None
@@ -118,6 +126,26 @@ def _amount(subject: Subject, loop: Loop, parts: tuple[Step, ...]) -> tuple[int,
     local = {s.variable.source_name for s in walk(loop) if isinstance(s, Declare)}
     named = len(parts) == 1 and one_token and texts[0].isidentifier() and texts[0] not in local
     return (parts[0].sign, texts[0]) if named else None
+
+
+def _unchanged(subject: Subject, loop: Loop, amount: Expr) -> str:
+    """The text of a sum or product of variables that a loop leaves as they are; empty for other values."""
+    changed = effects(loop).scalars | {s.variable.name for s in walk(loop) if isinstance(s, Declare)}
+    named = False
+    for node in subexpressions(amount):
+        match node:
+            case Read(place=Place(variable=variable, steps=())):
+                if variable.name in changed or not isinstance(variable.type, Integer):
+                    return ""
+                named = True
+            case Binary(operator="+" | "-" | "*") | Unary(operator="-") | Constant():
+                pass
+            case Cast(operand=operand) if operand.site == node.site:
+                pass  # it is implied
+            case _:
+                return ""
+    text = subject.source(amount.site)
+    return (text if text.isidentifier() else f"({text})") if named else ""
 
 
 def _inner_loops(
