@@ -6,7 +6,7 @@ has no closed form, covers all variables counted along with a parallel loop.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polylsp.core.settings import Settings
 from polylsp.core.text import Span
@@ -47,7 +47,8 @@ from polylsp.schedule.statement_leaves import counter
 class Counted:
     """An integer that changes by `sign` times `amount`, as it is written, in each iteration of a loop, by the
     assignments `updates`; `live`: its value is needed after the loop. `inner` are the loops inside that it is
-    counted in, outermost first, if any: these alone use it, and run equally often each time."""
+    counted in, outermost first, if any: these alone use it, and run equally often each time. `is_widened`:
+    the amount is of an unsigned type with fewer values, in which a multiple of it would wrap around."""
 
     variable: Variable
     of_type: Integer
@@ -56,6 +57,7 @@ class Counted:
     updates: tuple[Assign, ...]
     live: bool
     inner: tuple[int, ...] = ()
+    is_widened: bool = False
 
 
 def counted_along(subject: Subject, ordinal: int) -> list[Counted] | Declined:
@@ -106,7 +108,9 @@ def _counted(
     updates = tuple(
         s for s in walk(loop) if isinstance(s, Assign) and s.target.variable == variable and additive(s)
     )
-    return Counted(variable, of_type, *found, updates, live, inner)
+    added_type = stripped(parts[0].amount).type
+    is_widened = isinstance(added_type, Integer) and not added_type.signed and added_type.bits < of_type.bits
+    return Counted(variable, of_type, *found, updates, live, inner, is_widened)
 
 
 def _amount(subject: Subject, loop: Loop, parts: tuple[Step, ...]) -> tuple[int, str] | None:
@@ -251,6 +255,8 @@ def _rewritten(
     words = element_words(subject, one.variable, one.of_type)
     if words is None:
         return Declined(f"The type of `{name}` has no name here: compute it from the iterator yourself.")
+    if one.is_widened and not one.amount.isdigit():
+        one = replace(one, amount=f"({words}){one.amount}")
     if one.inner:
         return _rewritten_inside(subject, ordinal, points, one, start, words)
     own = counter(subject, ordinal)
