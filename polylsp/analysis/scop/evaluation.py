@@ -275,7 +275,7 @@ def declared_extents(
     of_type: Type | None = base.variable.type if base.name == base.variable.name and not base.fresh else None
     for number, step in enumerate(steps):
         if isinstance(step, (Field, Member)):
-            of_type = step.type if isinstance(step, Field) else None
+            of_type = step.type
             continue
         extent = of_type.extent if isinstance(of_type, Array) else None
         size = value_of(extent, scope) if extent is not None else None

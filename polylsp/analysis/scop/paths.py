@@ -112,7 +112,8 @@ def resolve(place: Place, scope: Scope, value_of: ValueOf) -> Path | Opaque:
                 return _reinterpreted(place.site, place.variable)
             continue
         if isinstance(step, Field):
-            steps.append(Member(step.name, of_type.name if isinstance(of_type, Struct) else ""))
+            struct = of_type.name if isinstance(of_type, Struct) else ""
+            steps.append(Member(step.name, struct, step.type))
             of_type = step.type
             continue
         index = _element(step, scope, value_of)

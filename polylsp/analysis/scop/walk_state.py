@@ -102,10 +102,11 @@ class At:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A step of an evaluated path: a field; `of` names its structure, if resolved."""
+    """A step of an evaluated path: a field; `of` names its structure and `type` is its own, if resolved."""
 
     name: str
     of: str = field(default="", compare=False)
+    type: Type | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
