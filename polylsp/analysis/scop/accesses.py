@@ -130,7 +130,7 @@ class Accesses:
             value = self.scope.environment.get(variable.name)
             if isinstance(variable.type, Integer) and not isinstance(value, Opaque):
                 stored = variable.name in self.scope.parameters.addresses.stored
-                if not stored or may_touch(variable, variable.type, self.scope) is None:
+                if not stored or not may_touch(variable, variable.type, self.scope):
                     return []
         return list(self._access(place, "read", update))
 

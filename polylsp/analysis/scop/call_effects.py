@@ -15,7 +15,9 @@ from polylsp.analysis.scop.paths import (
     Region,
     beyond_object,
     is_scalar_storage,
+    no_overlap,
     object_to_pointer_seen,
+    path_text,
     pointer_in,
     reached_by_address,
     resolve_pointer,
@@ -24,7 +26,7 @@ from polylsp.analysis.scop.paths import (
 )
 from polylsp.analysis.scop.summaries import Calls, Summary, SummaryAccess
 from polylsp.analysis.scop.symbolic_value import ZERO, Poly
-from polylsp.analysis.scop.walk_scope import Scope, unknown_value
+from polylsp.analysis.scop.walk_scope import Scope, may_lead_to, unknown_value
 from polylsp.analysis.scop.walk_state import ANYWHERE, At, Base, Member, Opaque, PointerValue, anything
 from polylsp.ir.effects import Effects, counts_iterations, effects, element_of
 from polylsp.ir.library import ALLOCATING, RELEASING
@@ -165,7 +167,8 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
         words = f"`{call.function}` is not overridden in another file"
         scope.assume(Assumption("other", (call.function,), words))
     for assumption in summary.assumptions:
-        scope.assume(assumption)
+        for own in _of_arguments(assumption, call, summary, scope):
+            scope.assume(own)
     for presumed in summary.presumed:
         _presume(call, presumed, summary, scope)
     for number, name in summary.seen_as:
@@ -213,6 +216,37 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
         made.extents = declared_extents(path.base, path.steps, scope)
         found.append(made)
     return found
+
+
+def _of_arguments(
+    assumption: Assumption, call: Call, summary: Summary, scope: Scope
+) -> tuple[Assumption, ...]:
+    """The assumption that the numbers behind two parameters do not overlap, as one on arguments; nothing
+    where these certainly lead to different objects. Any other assumption stays as the callee has it."""
+    numbers = {
+        v.source_name: k
+        for k, v in enumerate(summary.parameters)
+        if isinstance(element_of(v.type), (Integer, Floating))
+    }
+    given = [call.arguments[numbers[name]] for name in assumption.subjects if name in numbers]
+    if assumption.kind != "no-overlap" or len(given) != 2:
+        return (assumption,)
+    first, second = (resolve_pointer(each, scope, value_of) for each in given)
+    if isinstance(first, Opaque) or isinstance(second, Opaque) or first.base.name == second.base.name:
+        return (assumption,)
+    if _never_meet(first, second, scope) or _never_meet(second, first, scope):
+        return ()
+    texts = (path_text(each.base, Path(each.base, each.steps).shape) for each in (first, second))
+    return (no_overlap(*texts),)
+
+
+def _never_meet(pointer: PointerValue, target: PointerValue, scope: Scope) -> bool:
+    """True if a pointer never leads to the scalar that is the other one's target."""
+    if pointer.followed or not _is_own_storage(target):
+        return False
+    if is_scalar_storage(pointer.base) or pointer.base.fresh:
+        return pointer.base.name != target.base.name
+    return not may_lead_to(pointer.base.variable, target.base.variable, scope)
 
 
 def _integers_passed(call: Call, summary: Summary, scope: Scope) -> Iterator[Poly | None]:

@@ -466,8 +466,7 @@ def _assume_untouched(variable: Variable, of_type: Type, scope: Scope) -> None:
     """A variable that some pointer could reach keeps its value only if that pointer does not."""
     if variable.storage == "parameter" and not variable.escapes:
         return
-    writer = may_touch(variable, of_type, scope)
-    if writer is not None:
+    for writer in may_touch(variable, of_type, scope):
         scope.assume(no_overlap(writer, variable.source_name))
 
 

@@ -328,8 +328,7 @@ def invariant_place(place: Place, scope: Scope, value_of: ValueOf) -> Hashable |
     subscripts = tuple(s for s in path.subscripts if isinstance(s, Poly))
     if any(not s.symbols.isdisjoint(dimensions) for s in subscripts) or is_written(place, scope):
         return None
-    writer = may_touch(place.variable, place.type, scope)
-    if writer is not None:
+    for writer in may_touch(place.variable, place.type, scope):
         scope.assume(no_overlap(writer, path_text(path.base, path.shape)))
     return (path.base.name, path.shape, subscripts)
 
@@ -358,8 +357,7 @@ def _invariant_variable(variable: Variable, scope: Scope) -> Hashable | None:
     if value is None and changed and not isinstance(variable.type, Integer):
         return None
     if variable.storage != "parameter" or variable.escapes:
-        writer = may_touch(variable, variable.type, scope)
-        if writer is not None:
+        for writer in may_touch(variable, variable.type, scope):
             scope.assume(no_overlap(writer, variable.source_name))
     return ("entry", variable.name) if value is None else ("pointer", value)
 

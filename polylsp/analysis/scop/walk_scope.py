@@ -239,22 +239,57 @@ def header(notation: Notation, parameters: Parameters) -> str:
     return f"[{', '.join(names)}] -> " if names else ""
 
 
-def may_touch(variable: Variable, reached: Type, scope: Scope) -> str | None:
-    """The spelling of a pointer through which the nest may write the memory of `variable`, whose
+def may_touch(variable: Variable, reached: Type, scope: Scope) -> tuple[str, ...]:
+    """The spellings of the pointers through which the nest may write the memory of `variable`, whose
     elements have type `reached`; C's rules on types are believed."""
     lent = variable.name in scope.parameters.addresses.lent and not isinstance(variable.type, Pointer)
     given = variable.storage == "parameter" and isinstance(variable.type, (Pointer, Array))
     exposed = (variable.escapes and not lent) or variable.storage in ("global", "static")
     if not (exposed or given):
-        return None
+        return ()
+    # A scalar, or a pointer itself and not its target.
+    is_scalar = not isinstance(variable.type, (Pointer, Array)) or (reached == variable.type and not given)
+    found: dict[str, None] = {}
     for place in scope.effects.places:
         if not may_alias_types(place.type, reached):
             continue
         pointer = _pointer_followed(place)
         other = place.variable.name != variable.name or len(pointer) > len(place.variable.source_name)
-        if pointer and other:
-            return pointer
-    return None
+        if not pointer or not other or pointer in found:
+            continue
+        is_loaded = pointer != place.variable.source_name
+        if is_loaded or not is_scalar or may_lead_to(place.variable, variable, scope):
+            found[pointer] = None
+    return tuple(found)
+
+
+def may_lead_to(pointer: Variable, variable: Variable, scope: Scope) -> bool:
+    """True if a pointer that the nest uses may lead to a variable that it names: not one that is computed
+    from `restrict` parameters, other objects and allocations alone, nor, where the variable is the call's,
+    one without its address."""
+    value = scope.environment.get(pointer.name)
+    if isinstance(value, PointerValue) and not value.followed and pointer.name not in scope.effects.scalars:
+        # The nest has the pointer that was set before it.
+        base, pointer = value.base, value.base.variable
+        if base.fresh or base.name.startswith("&") or not _is_pointer(pointer):
+            return not base.fresh and pointer.name == variable.name
+    sources = scope.parameters.addresses.flow.sources(pointer.name)
+    if f"&{variable.name}" in sources or variable.storage in ("local", "parameter"):
+        return f"&{variable.name}" in sources
+    named = {each.name: each for each in (pointer, *scope.effects.variables)}
+    begins = (each for each in sources if not each.startswith("&"))
+    return "*" in sources or any(name not in named or _is_open(named[name]) for name in begins)
+
+
+def _is_open(pointer: Variable) -> bool:
+    """True for a parameter that may lead to any object with static storage."""
+    of_type = pointer.type
+    return pointer.storage == "parameter" and not (isinstance(of_type, (Pointer, Array)) and of_type.restrict)
+
+
+def _is_pointer(variable: Variable) -> bool:
+    is_given = isinstance(variable.type, Array) and variable.storage == "parameter"
+    return isinstance(variable.type, Pointer) or is_given
 
 
 @by_identity()
