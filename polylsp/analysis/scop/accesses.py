@@ -15,7 +15,7 @@ import islpy as isl
 
 from polylsp.analysis.scop.array_contents import without_given
 from polylsp.analysis.scop.call_effects import allocates, call_accesses, is_quiet
-from polylsp.analysis.scop.evaluation import condition_of, declared_extents, value_of
+from polylsp.analysis.scop.evaluation import assume_untouched, condition_of, declared_extents, value_of
 from polylsp.analysis.scop.paths import (
     Path,
     RawAccess,
@@ -120,7 +120,7 @@ class Accesses:
 
     def read(self, place: Place, update: ReductionOperator | None = None) -> list[RawAccess]:
         """The read of a place: none of a pointer, nor of an integer with a closed form, unless a pointer may
-        lead to it that something keeps elsewhere."""
+        lead to it that something keeps elsewhere. Other pointers are assumed not to lead to it."""
         if not place.steps:
             variable = place.variable
             if isinstance(variable.type, Pointer):
@@ -131,6 +131,7 @@ class Accesses:
             if isinstance(variable.type, Integer) and not isinstance(value, Opaque):
                 stored = variable.name in self.scope.parameters.addresses.stored
                 if not stored or not may_touch(variable, variable.type, self.scope):
+                    assume_untouched(variable, variable.type, self.scope)
                     return []
         return list(self._access(place, "read", update))
 

@@ -445,7 +445,7 @@ def _shared(returned: Expr, parameters: tuple[Variable, ...], scope: Scope) -> f
 
 def _scalar(expression: Expr, variable: Variable, scope: Scope) -> Value:
     if variable.storage != "local" or variable.escapes:
-        _assume_untouched(variable, expression.type, scope)
+        assume_untouched(variable, expression.type, scope)
     value = scope.environment.get(variable.name)
     if value is None:
         return entry_value(variable, scope)
@@ -462,7 +462,7 @@ def entry_value(variable: Variable, scope: Scope) -> Poly:
     return scope.parameters.symbol(("entry", variable.name), name, variable.type, stem)
 
 
-def _assume_untouched(variable: Variable, of_type: Type, scope: Scope) -> None:
+def assume_untouched(variable: Variable, of_type: Type, scope: Scope) -> None:
     """A variable that some pointer could reach keeps its value only if that pointer does not."""
     if variable.storage == "parameter" and not variable.escapes:
         return
