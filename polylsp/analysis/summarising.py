@@ -30,6 +30,7 @@ from polylsp.analysis.scop.walk import walk_region
 from polylsp.analysis.scop.walk_scope import COARSE, FULL, Detail, Scope
 from polylsp.analysis.scop.walk_state import Member, Parameters
 from polylsp.ir.effects import effects, nodes, places_in, walk
+from polylsp.ir.liveness import pointer_flow
 from polylsp.ir.program import (
     AddressOf,
     Assign,
@@ -58,7 +59,7 @@ from polylsp.ir.program import (
 )
 from polylsp.ir.spelling import is_zero
 from polylsp.poly.budget import Exhausted, budgeted, coalesced
-from polylsp.poly.scop import Access
+from polylsp.poly.scop import Access, Addresses
 
 _OPERATIONS = 500_000
 
@@ -126,7 +127,8 @@ def _because(function: Function, reason: Rejection, calls: Calls) -> tuple[str, 
 
 
 def _summarise(function: Function, calls: Calls, detail: Detail) -> Summary | NoSummary:
-    parameters = Parameters()
+    flow = pointer_flow(function, calls.callees(function).borrowing)
+    parameters = Parameters(addresses=Addresses(flow=flow))
     own = with_calls(effects(function.body), calls)
     scope = Scope(parameters, {}, own, isl.Set("{ [] }"), calls=calls, detail=detail)
     integers = tuple(k for k, v in enumerate(function.parameters) if isinstance(v.type, Integer))

@@ -511,6 +511,8 @@ def _pointer(call: Call, access: SummaryAccess) -> Expr:
     if not access.way or not isinstance(argument, (Read, AddressOf)):
         return argument
     way = _steps(access.way, call)
+    if isinstance(way[-1], Field):
+        way = (*way[:-1], replace(way[-1], type=Pointer(access.type)))
     # `(&p)->x` is `p.x`.
     more = way[1:] if isinstance(argument, AddressOf) else way
     place = argument.place

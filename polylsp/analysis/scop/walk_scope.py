@@ -40,9 +40,11 @@ from polylsp.analysis.scop.walk_state import (
 )
 from polylsp.core.query import by_identity
 from polylsp.ir.effects import Effects, effects, may_alias_types, pointers_followed, walk
+from polylsp.ir.liveness import PointerFlow
 from polylsp.ir.program import (
     Array,
     Assign,
+    Field,
     Integer,
     Loop,
     Place,
@@ -257,7 +259,9 @@ def may_touch(variable: Variable, reached: Type, scope: Scope) -> tuple[str, ...
         other = place.variable.name != variable.name or len(pointer) > len(place.variable.source_name)
         if not pointer or not other or pointer in found:
             continue
-        is_loaded = pointer != place.variable.source_name
+        # Of what calls write, the types of members are not always there.
+        untyped = any(isinstance(step, Field) and step.type is None for step in place.steps)
+        is_loaded = untyped or pointer != place.variable.source_name
         if is_loaded or not is_scalar or may_lead_to(place.variable, variable, scope):
             found[pointer] = None
     return tuple(found)
@@ -273,18 +277,23 @@ def may_lead_to(pointer: Variable, variable: Variable, scope: Scope) -> bool:
         base, pointer = value.base, value.base.variable
         if base.fresh or base.name.startswith("&") or not _is_pointer(pointer):
             return not base.fresh and pointer.name == variable.name
-    sources = scope.parameters.addresses.flow.sources(pointer.name)
-    if f"&{variable.name}" in sources or variable.storage in ("local", "parameter"):
-        return f"&{variable.name}" in sources
+    flow = scope.parameters.addresses.flow
+    sources = flow.sources(pointer.name)
     named = {each.name: each for each in (pointer, *scope.effects.variables)}
-    begins = (each for each in sources if not each.startswith("&"))
-    return "*" in sources or any(name not in named or _is_open(named[name]) for name in begins)
+    begins = [each for each in sources if not each.startswith("&") and each != "*"]
+    of_call = variable.storage in ("local", "parameter")
+    if f"&{variable.name}" in sources or ("*" in sources and not of_call):
+        return True
+    return any(name not in named or _begins_open(named[name], flow, of_call) for name in begins)
 
 
-def _is_open(pointer: Variable) -> bool:
-    """True for a parameter that may lead to any object with static storage."""
-    of_type = pointer.type
-    return pointer.storage == "parameter" and not (isinstance(of_type, (Pointer, Array)) and of_type.restrict)
+def _begins_open(pointer: Variable, flow: PointerFlow, of_call: bool) -> bool:
+    """True if a pointer may lead to a variable of the call, or with static storage, by the value that it has
+    at first, or by assignments that are not in the flow."""
+    if pointer.storage == "parameter":
+        promised = isinstance(pointer.type, (Pointer, Array)) and pointer.type.restrict
+        return not of_call and not promised
+    return pointer.name not in flow.set_to
 
 
 def _is_pointer(variable: Variable) -> bool:
