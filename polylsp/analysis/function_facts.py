@@ -260,7 +260,7 @@ def facts(
     verdicts = [asked.verdicts(nest, conflicts) for nest, conflicts in every]
     for each in verdicts:
         known.update(each)
-    by_models, known = known, _decided_by_names(function, loops, known)
+    by_models, known = known, _with_conditions(function, _decided_by_names(function, loops, known))
     directives = _directives(function, every, asked, wanted)
     decided = perf_counter()
     # After all verdicts, and with a separate budget: no request waits for them.
@@ -300,6 +300,20 @@ def _decided_by_names(function: Function, loops: list[Loop], known: dict[int, Ve
         if code != "whole-arrays" and not (code == "generic-iterable" and ordinal in function.aside):
             by_purity = any(one.kind == "pure-call" for one in by_names.assumptions)
             found[ordinal] = replace(before, would_help=by_names.assumptions) if by_purity else by_names
+    return found
+
+
+def _with_conditions(function: Function, known: dict[int, Verdict]) -> dict[int, Verdict]:
+    """The verdicts, with further conditions of those that claim independence, or would under assumptions."""
+    found = dict(known)
+    for ordinal, condition in function.conditions:
+        match found.get(ordinal):
+            case Parallel(assumptions=before) as verdict:
+                found[ordinal] = replace(verdict, assumptions=(*before, condition))
+            case Unknown(would_help=before) as verdict if before:
+                found[ordinal] = replace(verdict, would_help=(*before, condition))
+            case _:
+                pass
     return found
 
 

@@ -17,7 +17,7 @@ from polylsp.core.query import by_identity
 
 if TYPE_CHECKING:
     from polylsp.ir.directive import AnyDirective, Misfit
-    from polylsp.ir.verdict import Parallel
+    from polylsp.ir.verdict import Assumption, Parallel
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -500,7 +500,8 @@ class Function:
     order; `per_thread` are the names of thread-private variables. `checking` are loops (ordinals) that
     assert and raise errors, and leave nothing behind; `independent` are those that are decided by their names
     alone, with their verdicts. Loops `aside` do not compute with elements of arrays. `arrays` are runs of
-    array statements with many temporaries."""
+    array statements with many temporaries. `conditions` are what claims of independence rest on besides,
+    each with a loop (ordinal)."""
 
     name: str
     parameters: tuple[Variable, ...]
@@ -513,6 +514,7 @@ class Function:
     independent: tuple[tuple[int, Parallel], ...] = ()
     aside: frozenset[int] = frozenset()
     arrays: tuple[ArrayStatements, ...] = ()
+    conditions: tuple[tuple[int, Assumption], ...] = ()
 
     @property
     def unreadable(self) -> bool:

@@ -41,7 +41,7 @@ from polylsp.frontends.python.names import (
     Value,
     name_of,
 )
-from polylsp.frontends.python.nodes import bindings_in, nodes_in, own_nodes
+from polylsp.frontends.python.nodes import bindings_in, default_values, nodes_in, own_nodes
 from polylsp.frontends.python.syntax import Known, body_of, read
 from polylsp.frontends.python.usage import kinds_by_use
 from polylsp.frontends.python.value_flow import Flat, advanced, with_state
@@ -244,17 +244,6 @@ def _own(node: Definition) -> list[ast.Attribute]:
     return [one for one in found if isinstance(one.value, ast.Name) and one.value.id == name]
 
 
-def default_values(node: Definition) -> dict[str, ast.expr]:
-    """The parameters that may be left out, with what stands for them then."""
-    positional = [*node.args.posonlyargs, *node.args.args]
-    last = positional[len(positional) - len(node.args.defaults) :]
-    pairs = (
-        *zip(last, node.args.defaults, strict=True),
-        *zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True),
-    )
-    return {one.arg: default for one, default in pairs if default is not None}
-
-
 def _defaults(node: Definition) -> dict[str, float]:
     """The parameters that may be left out, with the numbers that they are then."""
     found: dict[str, float] = {}
@@ -353,6 +342,11 @@ def _returned(node: Definition, kinds: Kinds) -> Kind:
 
 
 _Bases = dict[str, tuple[str, ...]]
+_CLOSED = frozenset(
+    "object ABC abc ABCMeta metaclass Generic typing Protocol Exception ValueError RuntimeError NamedTuple "  # noqa: SIM905
+    "TypedDict Enum IntEnum enum int float str list dict tuple set TestCase unittest T".split()
+)
+"""Words in the bases of a class that give its objects no properties with effects."""
 
 
 def with_methods(
@@ -382,7 +376,9 @@ def with_methods(
             methods = {_last(m.name): m for m in inherited.values()}
             # A property runs code each time that it is read.
             fields = (one for one in declared.fields if one[0] not in methods.keys() | own[each.name].keys())
-            declared = replace(declared, fields=tuple(fields), derived=tuple(sorted(below)))
+            above = {each.name, *_above(each.name, bases)}
+            is_open = any(not bases.keys() | _CLOSED >= {*bases.get(one, ())} for one in above)
+            declared = replace(declared, fields=tuple(fields), derived=tuple(sorted(below)), is_open=is_open)
             methods |= {name: _checked(m, declared, below) for name, m in own[each.name].items()}
             told = {name for name, _ in declared.fields}
             closed = advanced({_last(m.name): m for m in _closed(methods, declared)}, told)

@@ -19,7 +19,7 @@ from polylsp.frontends.python.names import (
     Declaration,
     Imported,
 )
-from polylsp.frontends.python.nodes import children, own_nodes
+from polylsp.frontends.python.nodes import children, default_values, nodes_in, nodes_in_all, own_nodes
 from polylsp.frontends.python.purity import (
     GROWING,
     METHODS_OF_VALUES,
@@ -82,14 +82,23 @@ def with_effect(function: Callable, node: ast.FunctionDef | ast.AsyncFunctionDef
         return replace(function, effect=effect)
     made = [one for one in nodes if isinstance(one, ast.Call)]
     calls = {within.called(one) for one in made} - {""}
-    outer = set(_outer(within, nodes)) - calls
+    # A default is evaluated once, and is what its names lead to.
+    defaults = nodes_in_all(default_values(node).values())
+    outer = set(_outer(within, nodes)) - calls | set(_outer(replace(within, scope=Scope(kinds)), defaults))
     calls |= {f"{owner.name}.{what}" for owner, what in operations(within.scope, nodes)}
     unnamed = (one for one in made if not within.called(one) and reads(within.scope, one))
     assumed = {assumed_of_call(within.scope, one) for one in unnamed} - {""}
     assumes = tuple(sorted(f"{one} in `{function.name.rpartition('.')[2]}`" for one in assumed))
     return replace(
-        function, effect=effect, outer=tuple(sorted(outer)), assumes=assumes, calls=tuple(sorted(calls))
-    )
+        function, effect=effect, outer=tuple(sorted(outer)), assumes=assumes, calls=tuple(sorted(calls)),
+        shared_defaults=tuple(name for name, one in default_values(node).items() if _is_made(one)),
+    )  # fmt: skip
+
+
+def _is_made(default: ast.expr) -> bool:
+    """True for a default that is an object of its own, which calls may change."""
+    plain = (ast.Constant, ast.Name, ast.Attribute, ast.UnaryOp, ast.unaryop, ast.Lambda, ast.Tuple)
+    return not all(isinstance(one, plain) for one in nodes_in(default))
 
 
 def _outer(within: _Function, nodes: Sequence[ast.AST]) -> Iterator[str]:
@@ -164,6 +173,9 @@ def with_effects_of_callees(names: Mapping[str, Declaration]) -> dict[str, Decla
             found["", name] = one
         elif isinstance(one, ClassOf):
             found |= {(name, each.name.rpartition(".")[2]): each for each in one.methods}
+    # A caller may change the default that it gets, which later calls read.
+    handing = [(key, one) for key, one in found.items() if not {*one.keeps}.isdisjoint(one.shared_defaults)]
+    found |= {key: replace(one, effect=joined_effects((one.effect, "unknown"))) for key, one in handing}
     properties: dict[str, list[_Key]] = {}
     for key, one in found.items():
         if one.is_property:

@@ -8,6 +8,7 @@ two iterations.
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from polylsp.frontends.python.iteration_numbers import (
     iteration_numbers,
     path_of_name,
 )
-from polylsp.frontends.python.kinds import DEFAULTDICT, Instance, Number, Other
+from polylsp.frontends.python.kinds import DEFAULTDICT, MIXED, UNKNOWN, Instance, Number, Other
 from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.names import Callable, ClassOf, Value
@@ -35,7 +36,7 @@ from polylsp.frontends.python.purity import (
     effect_of_operations,
     reads,
 )
-from polylsp.frontends.python.reading_loops import is_assertion, is_simple
+from polylsp.frontends.python.reading_loops import is_assertion, is_simple, ordinals_of, scope_of
 from polylsp.frontends.python.sharing_by_names import FunctionNames, Sharing
 from polylsp.frontends.python.value_edges import OF_WHOLE
 from polylsp.ir.program import Floating
@@ -43,6 +44,12 @@ from polylsp.ir.verdict import Assumption
 
 _MOST_PURE_CALLS = 2
 """Functions of unknown effect that a verdict may rest on: more of them help no one."""
+
+
+_OF_EACH_ARRAY = VIEW_ATTRIBUTES | OF_WHOLE | {"real", "imag", "nbytes", "itemsize"}
+"""Attributes of arrays, which objects of other libraries answer likewise."""
+_PLAIN_MODULES = frozenset(("numpy", "scipy", "math", "time", "datetime", "pathlib", "argparse", "itertools"))
+"""Modules whose functions give objects that reading an attribute leaves as they are."""
 
 
 class DependsError(Exception):
@@ -310,6 +317,89 @@ def _arrays_reached(iteration: Iteration, call: ast.Call, declared: Callable) ->
 
 
 # --------------------------------------------------------------------------------------------------
+# Attributes of objects of unknown classes: a property would run code.
+# --------------------------------------------------------------------------------------------------
+
+
+def attribute_conditions(context: Context, body: Sequence[ast.stmt]) -> tuple[tuple[int, Assumption], ...]:
+    """For each loop (ordinal) whose iterations name attributes of objects of unknown classes, the condition
+    that these are no properties."""
+    nodes = own_nodes(body)
+    attributes = _Attributes(context, scope_of(context), nodes)
+    loops = [one for one in nodes if isinstance(one, ast.For | ast.While)]
+    found = ((one, attributes.condition(one)) for one in loops)
+    return tuple(
+        (ordinal, condition)
+        for one, condition in found
+        if condition is not None
+        for ordinal in sorted(ordinals_of(context, [one]))
+    )
+
+
+@dataclass(frozen=True)
+class _Attributes:
+    """The attributes that a function's `nodes` name; `known` remembers which may be properties."""
+
+    context: Context
+    scope: Scope
+    nodes: Sequence[ast.AST]
+    known: dict[str, bool] = field(default_factory=dict[str, bool])
+
+    def condition(self, loop: ast.For | ast.While) -> Assumption | None:
+        """The condition that no attribute in an iteration of a loop is a property."""
+        nodes = own_nodes([*([loop.test] if isinstance(loop, ast.While) else []), *loop.body])
+        around = parents(nodes)
+        names: dict[str, None] = {}
+        for node in nodes:
+            user = around.get(id(node))
+            chain = _attribute(node) if not isinstance(user, ast.Attribute) else None
+            if chain is not None and isinstance(user, ast.Call) and user.func is node:
+                chain = chain.value if isinstance(chain.value, ast.Attribute) else None
+            if chain is not None and self._is_open(chain):
+                names[spelled(ast.unparse(chain))] = None
+        if not names:
+            return None
+        *first, last = (f"`{name}`" for name in names)
+        listed = f"{', '.join(first)} and {last}" if first else last
+        what = "are plain attributes" if first else "is a plain attribute"
+        return Assumption("other", tuple(names), f"{listed} {what}")
+
+    def _is_open(self, chain: ast.Attribute) -> bool:
+        """True if an attribute in a chain may be a property."""
+        text = ast.unparse(chain)
+        if text not in self.known:
+            before = isinstance(chain.value, ast.Attribute) and self._is_open(chain.value)
+            self.known[text] = before or self._may_be_property(chain)
+        return self.known[text]
+
+    def _may_be_property(self, node: ast.Attribute) -> bool:
+        of, name, context = node.value, node.attr, self.context
+        if name in _OF_EACH_ARRAY or self.scope.path(node):
+            return False
+        path = path_of_name(of)
+        kind = context.kinds.of_name(path) if "." in path else None
+        kind = kind if kind not in (None, UNKNOWN) else context.kind(of)
+        if isinstance(kind, Instance):
+            return self._is_inherited(kind, name)
+        if kind not in (None, UNKNOWN, MIXED) or self.scope.owners(of):
+            return False
+        values = list(bound_values(self.nodes, path)) if isinstance(of, ast.Name) else [of]
+        return not values or not all(v is not None and self._is_of_library(v) for v in values)
+
+    def _is_inherited(self, of: Instance, name: str) -> bool:
+        """True for an attribute that only a base outside of the file may give an object."""
+        owner = self.scope.declarations.get(of.name)
+        if not isinstance(owner, ClassOf) or not owner.is_open:
+            return False
+        return not any(name in one.binds or one.name.rpartition(".")[2] == name for one in owner.methods)
+
+    def _is_of_library(self, value: ast.expr) -> bool:
+        """True for the result of a function of Python or of NumPy."""
+        path = self.scope.path(value.func) if isinstance(value, ast.Call) else ""
+        return hasattr(builtins, path) or path.split(".")[0] in _PLAIN_MODULES
+
+
+# --------------------------------------------------------------------------------------------------
 # Statements and expressions.
 # --------------------------------------------------------------------------------------------------
 
@@ -330,6 +420,18 @@ def grown(call: ast.Call) -> str:
 
 def _is_function(node: ast.AST, parent: ast.AST | None) -> bool:
     return isinstance(parent, ast.Call) and parent.func is node
+
+
+def _attribute(node: ast.AST) -> ast.Attribute | None:
+    """An attribute, also one that a dotted name stands for."""
+    path = path_of_name(node) if isinstance(node, ast.Name) else ""
+    if "." in path:
+        root, *names = path.split(".")
+        chain: ast.expr = ast.Name(root, ast.Load())
+        for name in names:
+            chain = ast.Attribute(chain, name, ast.Load())
+        node = chain
+    return node if isinstance(node, ast.Attribute) else None
 
 
 def _is_identity(node: ast.AST | None) -> bool:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import combinations
 
 from polylsp.core.processes import Mishap, contained
 from polylsp.frontends.python import numpy_functions
@@ -39,13 +40,14 @@ from polylsp.frontends.python.callables import parameter_kinds
 from polylsp.frontends.python.caught_exceptions import caught_loops
 from polylsp.frontends.python.independence import independent_loops
 from polylsp.frontends.python.inference import Kinds, assigned_names, inferred
-from polylsp.frontends.python.kinds import UNKNOWN, WHOLE, Array, Instance, Kind, Number
+from polylsp.frontends.python.iteration_effects import attribute_conditions
+from polylsp.frontends.python.kinds import UNKNOWN, WHOLE, Array, Instance, Kind, Nothing, Number
 from polylsp.frontends.python.library_loops import library_arrays
 from polylsp.frontends.python.live_ranges import split
 from polylsp.frontends.python.loops import block, outlive
 from polylsp.frontends.python.lowering_scope import Agreement, Context
 from polylsp.frontends.python.names import Declaration, Declarations, Imported, Value
-from polylsp.frontends.python.nodes import nodes_in, own_nodes
+from polylsp.frontends.python.nodes import default_values, nodes_in, nodes_in_all, own_nodes
 from polylsp.frontends.python.places import parameter
 from polylsp.frontends.python.pranges import pranges, runs_in_parallel
 from polylsp.frontends.python.reading_loops import checking_loops
@@ -248,6 +250,10 @@ def _lowered(name: str, parsed: Parsed, given: dict[str, Kind], kinds: Kinds, ag
         shared -= find_remade(context, body, kept, given)
     find_owned(context, body, shared)
     find_aliased(context, body)
+    context.unfollowed |= {
+        one: f"may be a view of `{other}`, which is used by its own name too"
+        for one, other in _sharing_outside(found, body, kinds)
+    }
     for one, other in sharing(body, given, declarations):
         if fresh.isdisjoint((one, other)):
             context.unfollowed.setdefault(
@@ -263,7 +269,36 @@ def _lowered(name: str, parsed: Parsed, given: dict[str, Kind], kinds: Kinds, ag
         name, arguments, whole, _name_site(parsed.texts), racing, parallel,
         checking=checking, independent=independent, aside=aside(context, body),
         arrays=array_statements(parsed, found, body, kinds, context.path),
+        conditions=attribute_conditions(context, body),
     )  # fmt: skip
+
+
+def _sharing_outside(
+    found: Definition | None, body: Sequence[ast.stmt], kinds: Kinds
+) -> Iterator[tuple[str, str]]:
+    """Pairs of names in a function that may lead to one array as it begins: variables of the module that
+    share one, and parameters whose defaults do."""
+    if found is None:
+        return
+    usual = default_values(found)
+    defaults = {
+        name: {n.id for n in nodes_in(value) if isinstance(n, ast.Name)} for name, value in usual.items()
+    }
+    named = {n.id for n in nodes_in_all(body) if isinstance(n, ast.Name)}
+    leading = {name: {name} for name in named - kinds.local} | defaults
+    objects = {
+        name: one
+        for name, one in kinds.declarations.items()
+        if isinstance(one, Value) and not isinstance(one.kind, Number | Nothing)
+    }
+    reached = {
+        name: {each for one in roots & objects.keys() for each in (one, *objects[one].shares)}
+        for name, roots in leading.items()
+        if name in named
+    }
+    for one, other in combinations(sorted(name for name, to in reached.items() if to), 2):
+        if not reached[one].isdisjoint(reached[other]):
+            yield one, other
 
 
 def _now(given: dict[str, Kind], kinds: Kinds) -> dict[str, Kind]:

@@ -31,10 +31,20 @@ from polylsp.frontends.python.escapes import (
     sharing_groups,
 )
 from polylsp.frontends.python.function_effects import with_effects_of_callees
-from polylsp.frontends.python.inference import inferred
-from polylsp.frontends.python.kinds import UNKNOWN, Instance
-from polylsp.frontends.python.names import Callable, ClassOf, Declaration, Imported, Value, prefixes
-from polylsp.frontends.python.nodes import own_nodes
+from polylsp.frontends.python.inference import Kinds, inferred
+from polylsp.frontends.python.kinds import UNKNOWN, Instance, Nothing, Number
+from polylsp.frontends.python.names import (
+    Callable,
+    ClassOf,
+    Declaration,
+    Imported,
+    Value,
+    is_stored,
+    prefixes,
+)
+from polylsp.frontends.python.nodes import nodes_in, own_nodes
+from polylsp.frontends.python.points_to import PointsTo
+from polylsp.frontends.python.purity import Scope
 from polylsp.frontends.python.syntax import Known, body_of
 
 Names = dict[str, Declaration]
@@ -206,7 +216,25 @@ def _declared(item: Item, classes: Sequence[str]) -> tuple[tuple[str, Declaratio
                 found[name] = Value(kinds.own.get(name, UNKNOWN), annotates=annotated(value, found))
             case _:
                 pass
+    for name, others in _sharing_variables(body, kinds):
+        found[name] = replace(found[name], shares=others)
     return tuple(found.items())
+
+
+def _sharing_variables(body: Sequence[ast.stmt], kinds: Kinds) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The variables that may have, or hold, the object of other ones, with these."""
+    nodes = own_nodes(body)
+    stored = {n.id for n in nodes if is_stored(n)}
+    variables = {name for name in stored if not isinstance(kinds.own.get(name), Number | Nothing)}
+    values = (n.value for n in nodes if isinstance(n, ast.Assign | ast.AnnAssign) and n.value is not None)
+    if not any(isinstance(n, ast.Name) and n.id in variables for value in values for n in nodes_in(value)):
+        return
+    points_to = PointsTo(Scope(kinds, body), nodes)
+    reached = {name: points_to.reached(name) & variables for name in variables}
+    for name in sorted(variables):
+        others = {one for one in variables - {name} if not reached[name].isdisjoint(reached[one])}
+        if others:
+            yield name, tuple(sorted(others))
 
 
 def _stores(nodes: list[ast.AST]) -> dict[str, int]:

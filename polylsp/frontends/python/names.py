@@ -43,7 +43,8 @@ class Callable:
     (`.name`) besides its arguments, under the conditions `assumes`; `calls` are functions of the file, and
     methods of its object or of objects of classes of the file (`C.f`; `C.+` for operators on them, `C.*` for
     passing them for parameters of unknown types). `is_property`: reading it as an attribute calls it;
-    `getter` is the expression, of `self`, that a property stands for, if that is of attributes alone."""
+    `getter` is the expression, of `self`, that a property stands for, if that is of attributes alone.
+    `shared_defaults` are the parameters that get one object in all calls that leave them out."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -62,18 +63,21 @@ class Callable:
     calls: tuple[str, ...] = ()
     getter: str = ""
     is_property: bool = False
+    shared_defaults: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
     """A variable of the module. `constant` is its value where it is a number that never changes. `kept`: a
     function of the file may bind it, or alias its value. `annotates`: it stands for a type, and this is the
-    kind of what is annotated with it."""
+    kind of what is annotated with it. `shares` are the other variables whose object the code outside of
+    functions may give it, or a part of it."""
 
     kind: Kind
     constant: int | float | None = None
     kept: bool = False
     annotates: Kind | None = None
+    shares: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ class ClassOf:
     groups of attributes that code of the file may bind to one array. `operations` is the effect of the
     operators on its objects, and of what else runs methods without naming them; `methods_of_values` that of
     its methods that have the names of ones of arrays and other values: both for the classes `derived` from
-    it too."""
+    it too. `is_open`: a base that the file does not define may have further attributes and properties."""
 
     name: str
     fields: tuple[tuple[str, Kind], ...]
@@ -91,6 +95,7 @@ class ClassOf:
     operations: CallEffect = "reads"
     methods_of_values: CallEffect = "reads"
     derived: tuple[str, ...] = ()
+    is_open: bool = False
 
     @cached_property
     def _hash(self) -> int:

@@ -62,6 +62,17 @@ def own_nodes(body: Sequence[ast.AST]) -> list[ast.AST]:
     return found
 
 
+def default_values(node: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, ast.expr]:
+    """The parameters that may be left out, with what stands for them then."""
+    positional = [*node.args.posonlyargs, *node.args.args]
+    last = positional[len(positional) - len(node.args.defaults) :]
+    pairs = (
+        *zip(last, node.args.defaults, strict=True),
+        *zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True),
+    )
+    return {one.arg: default for one, default in pairs if default is not None}
+
+
 def free_names(node: ast.AST) -> Iterator[ast.Name]:
     """The names in code in source order, without those that comprehensions have for themselves."""
     pending: list[tuple[ast.AST, frozenset[str]]] = [(node, frozenset())]

@@ -15,11 +15,11 @@ from typing import Union
 from polylsp.core.notebook import cells_of
 from polylsp.emit.subject import Subject
 from polylsp.frontends.python.attributes import holds_numbers
-from polylsp.frontends.python.callables import default_values, parameter_kinds
+from polylsp.frontends.python.callables import parameter_kinds
 from polylsp.frontends.python.kinds import Array as KindsArray
 from polylsp.frontends.python.kinds import Instance, Kind, Number
 from polylsp.frontends.python.names import ClassOf
-from polylsp.frontends.python.nodes import nodes_in, own_nodes
+from polylsp.frontends.python.nodes import default_values, nodes_in, own_nodes
 from polylsp.frontends.python.syntax import body_of
 from polylsp.ir import program
 from polylsp.ir.effects import effects
