@@ -18,6 +18,7 @@ from polylsp.frontends.python.inference import Kinds
 from polylsp.frontends.python.kinds import REAL, UNKNOWN, WHOLE, Array, Instance, Kind, Number
 from polylsp.frontends.python.names import Callable, ClassOf, Declarations, prefixes
 from polylsp.frontends.python.nodes import nodes_in, nodes_in_all, own_nodes, parents
+from polylsp.frontends.python.purity import acting_properties
 from polylsp.frontends.python.usage import kinds_by_use, range_bounds
 
 _OF_ARRAYS = frozenset(("shape", "T", "size", "ndim", "dtype", "real", "imag", "nbytes", "itemsize", "flat"))
@@ -46,10 +47,12 @@ def attributes_by_use(
     own = {name for name, kind in given.items() if isinstance(kind, Instance) and not bound[name]}
     roots = kept | own
     inner = {prefix for path in uses.paths for prefix in prefixes(path)}
+    acting = acting_properties(declarations)
     names = {
         path
         for path in uses.paths
         if path.split(".")[0] in roots
+        and acting.isdisjoint(path.split("."))
         and not (path.count(".") == 1 and path.split(".")[0] in made and path.split(".")[1] in _OF_ARRAYS)
         and path not in inner
         and uses.stored.isdisjoint(path.split("."))

@@ -30,10 +30,12 @@ from polylsp.frontends.python.numpy_functions import VIEW_ATTRIBUTES
 from polylsp.frontends.python.purity import (
     GROWING,
     Scope,
+    acting_properties,
     assumed_of_call,
     bound_values,
     effect_of_call,
     effect_of_operations,
+    has_acting_operators,
     reads,
 )
 from polylsp.frontends.python.reading_loops import is_assertion, is_simple, ordinals_of, scope_of
@@ -155,13 +157,17 @@ class _Calls:
 def _check_properties(iteration: Iteration) -> None:
     """Raise an error where a property of an object is read: that runs code."""
     functions = {id(n.func) for n in iteration.nodes if isinstance(n, ast.Call)}
+    acting = acting_properties(iteration.scope.declarations)
     for node in iteration.nodes:
         of, _, name = node.id.rpartition(".") if isinstance(node, ast.Name) else ("", "", "")
         read = ast.Attribute(ast.Name(of), name) if of else node
         if (
             isinstance(read, ast.Attribute)
             and id(node) not in functions
-            and iteration.context.is_property(read)
+            and (
+                iteration.context.is_property(read)
+                or (read.attr in acting and not iteration.scope.classes_of(read.value))
+            )
         ):
             raise DependsError
 
@@ -173,6 +179,7 @@ def _check_operations(iteration: Iteration, stored: AbstractSet[str]) -> None:
     nodes = iteration.evaluated
     if effect_of_operations(iteration.scope, [iteration.loop, *nodes]) != "reads":
         raise DependsError
+    _check_unknown_operands(iteration)
     # What the loop itself runs over may be an iterator.
     read = (n for n in iteration.nodes if isinstance(n, ast.Name | ast.Attribute))
     if any(path_of_name(n) not in iteration.own and iteration.function.is_iterator(n) for n in read):
@@ -187,6 +194,52 @@ def _check_operations(iteration: Iteration, stored: AbstractSet[str]) -> None:
                 raise DependsError
             case _:
                 pass
+
+
+def _check_unknown_operands(iteration: Iteration) -> None:
+    """Raise an error where an operand of unknown class may be an object of a class of the file whose
+    operators change something."""
+    classes = [one for one in iteration.scope.declarations.values() if isinstance(one, ClassOf)]
+    if not any(map(has_acting_operators, classes)):
+        return
+    for node in iteration.evaluated:
+        if isinstance(node, ast.Subscript | ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
+            user = iteration.around.get(id(node))
+            if _is_operand(node, user) and not _is_told(iteration, node):
+                raise DependsError
+
+
+def _is_operand(node: ast.expr, user: ast.AST | None) -> bool:
+    """True for a value on which a statement or an expression may run special methods."""
+    match user:
+        case ast.Subscript(value=of):
+            # An element of an array that is stored to is replaced by value.
+            return of is node and isinstance(user.ctx, ast.Load)
+        case ast.Compare(ops=operators):
+            return not all(isinstance(one, ast.Is | ast.IsNot) for one in operators)
+        case ast.BinOp() | ast.UnaryOp() | ast.BoolOp() | ast.AugAssign():
+            return True
+        case ast.If() | ast.While() | ast.Assert() | ast.comprehension() | ast.For():
+            return True
+        case ast.IfExp(test=test):
+            return test is node
+        case ast.Call(func=function):
+            return function is not node
+        case _:
+            return False
+
+
+def _is_told(iteration: Iteration, node: ast.expr) -> bool:
+    """True for a value that is no object of a class of the file, for one whose class is known, and for a part
+    of a collection that the function makes of constants."""
+    if iteration.scope.is_value(node) or iteration.scope.classes_of(node):
+        return True
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    is_own = isinstance(node, ast.Name) and node.id not in iteration.own
+    values = iteration.values_outside(node.id) if isinstance(node, ast.Name) and is_own else []
+    parts = [n for v in values if v is not None for n in nodes_in(v)]
+    return bool(values) and None not in values and not any(isinstance(n, ast.Name | ast.Call) for n in parts)
 
 
 def _holds_changing(iteration: Iteration, node: ast.AST) -> bool:

@@ -9,6 +9,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from polylsp.core.processes import contained
 from polylsp.core.query import query
@@ -44,7 +45,7 @@ from polylsp.frontends.python.names import (
 )
 from polylsp.frontends.python.nodes import nodes_in, own_nodes
 from polylsp.frontends.python.points_to import PointsTo
-from polylsp.frontends.python.purity import Scope
+from polylsp.frontends.python.purity import Scope, acting_properties, has_acting_operators
 from polylsp.frontends.python.syntax import Known, body_of
 
 Names = dict[str, Declaration]
@@ -96,10 +97,21 @@ class Environment:
     names: dict[str, Declaration]
     inside: dict[int, Names]
 
+    @cached_property
+    def changed_by_reads(self) -> frozenset[str]:
+        """The classes whose operators or properties may change something: objects of unknown classes may be
+        theirs."""
+        classes = (one for one in self.names.values() if isinstance(one, ClassOf))
+        return frozenset(
+            one.name for one in classes if has_acting_operators(one) or acting_properties({one.name: one})
+        )
+
     def needed(self, item: Item) -> dict[str, Declaration]:
         """The declarations that a function names, in order of their names."""
         names = {**self.names, **self.inside.get(item.start, {})}
-        found = {name: names[name] for name in (item.words | {item.owner}) & names.keys()}
+        found = {
+            name: names[name] for name in (item.words | self.changed_by_reads | {item.owner}) & names.keys()
+        }
         pending = list(found.values())
         while pending:
             # The classes of objects that functions return, and that variables and attributes hold.

@@ -302,6 +302,29 @@ def is_changed_by_reads(of: ClassOf) -> bool:
     return any(one.is_property and one.effect != "reads" for one in of.methods)
 
 
+def has_acting_operators(of: ClassOf) -> bool:
+    """True if arithmetic, comparisons and subscripts of objects of a class may change something; texts of
+    them (`__repr__`) are left out."""
+    named = ((one.name.rpartition(".")[2], one) for one in of.methods)
+    return any(_OPERATORS.fullmatch(name) is not None and one.effect != "reads" for name, one in named)
+
+
+def acting_properties(declarations: Declarations) -> frozenset[str]:
+    """The names of properties of the file's classes that may change something."""
+    classes = (one for one in declarations.values() if isinstance(one, ClassOf))
+    methods = (each for one in classes for each in one.methods)
+    return frozenset(
+        each.name.rpartition(".")[2] for each in methods if each.is_property and each.effect != "reads"
+    )
+
+
+_OPERATORS = re.compile(
+    r"__(r?(add|sub|mul|matmul|truediv|floordiv|mod|divmod|pow|lshift|rshift|and|xor|or)|neg|pos|abs|invert"
+    r"|lt|le|eq|ne|gt|ge|bool|len|getitem|missing|contains|iter|float|int|complex|index|round|array\w*"
+    r")__"
+)
+
+
 def operations(scope: Scope, nodes: Sequence[ast.AST]) -> Iterator[tuple[ClassOf, str]]:
     """The classes of objects that nodes use: with `+` for operators on these, with `*` where functions get
     them for parameters of unknown types."""
