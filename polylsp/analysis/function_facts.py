@@ -300,6 +300,11 @@ def _decided_by_names(function: Function, loops: list[Loop], known: dict[int, Ve
         if code != "whole-arrays" and not (code == "generic-iterable" and ordinal in function.aside):
             by_purity = any(one.kind == "pure-call" for one in by_names.assumptions)
             found[ordinal] = replace(before, would_help=by_names.assumptions) if by_purity else by_names
+    found |= {
+        ordinal: verdict
+        for ordinal, verdict in function.recurrent
+        if isinstance(before := found.get(ordinal), Unknown) and before.rejection.code != "whole-arrays"
+    }
     return found
 
 

@@ -17,7 +17,7 @@ from polylsp.core.query import by_identity
 
 if TYPE_CHECKING:
     from polylsp.ir.directive import AnyDirective, Misfit
-    from polylsp.ir.verdict import Assumption, Parallel
+    from polylsp.ir.verdict import Assumption, Parallel, Sequential
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -501,7 +501,7 @@ class Function:
     assert and raise errors, and leave nothing behind; `independent` are those that are decided by their names
     alone, with their verdicts. Loops `aside` do not compute with elements of arrays. `arrays` are runs of
     array statements with many temporaries. `conditions` are what claims of independence rest on besides,
-    each with a loop (ordinal)."""
+    each with a loop (ordinal); `recurrent` are loops that surely go on from what iterations before stored."""
 
     name: str
     parameters: tuple[Variable, ...]
@@ -515,6 +515,7 @@ class Function:
     aside: frozenset[int] = frozenset()
     arrays: tuple[ArrayStatements, ...] = ()
     conditions: tuple[tuple[int, Assumption], ...] = ()
+    recurrent: tuple[tuple[int, Sequential], ...] = ()
 
     @property
     def unreadable(self) -> bool:
