@@ -495,13 +495,12 @@ class ArrayStatements:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A lowered function. `loops` lists the headers of every loop in source order, including those in code
-    that was not modelled; `name_site` covers the name. `directives` are OpenMP's and OpenACC's in source
+    """A lowered function; `name_site` covers the name. `directives` are OpenMP's and OpenACC's in source
     order; `per_thread` are the names of thread-private variables. `checking` are loops (ordinals) that
     assert and raise errors, and leave nothing behind; `independent` are those that are decided by their names
-    alone, with their verdicts. Loops `aside` do not compute with elements of arrays. `arrays` are runs of
-    array statements with many temporaries. `conditions` are what claims of independence rest on besides,
-    each with a loop (ordinal); `recurrent` are loops that surely go on from what iterations before stored."""
+    alone, with their verdicts, and `recurrent` those that surely go on from elements of earlier iterations.
+    Loops `aside` do not compute with elements of arrays. `arrays` are runs of array statements with many
+    temporaries. `conditions`, each of a loop, are what claims of independence rest on besides."""
 
     name: str
     parameters: tuple[Variable, ...]
