@@ -418,7 +418,7 @@ PYTHON_SHAPES: dict[str, Shape] = {
     "classes in classes": _blocks("class C:"),
     "methods": _python("    def m§(self):\n        return self.x\n", "class C:\n"),
     "attributes of an object": _python("        self.x§ = §\n", "class C:\n    def m(self):\n"),
-    "attributes": _defined(".m", "x = a"),
+    "attributes": _python("x = a.m.m.m.m.m.m.m.m\n"),
     "imports": _python("import m§\n"),
     "imported names": _python("n§, ", "from m import (", ")"),
     "constants": _python("C§ = §\n"),

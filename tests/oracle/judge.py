@@ -37,12 +37,12 @@ def judge(found: Evidence, claims: list[Claim], exact: bool = False) -> list[Ref
 
 
 def _has_no_conflict(found: Evidence, claim: Claim) -> bool:
-    """True if an access is said to leave its array, and no run that is defined has a second iteration, or
-    none has a conflict on elements of arrays."""
-    if claim.rejection[0] != "out-of-bounds":
-        return False
+    """True if no run that is defined has a second iteration of a loop whose iterations are said to meet, or
+    an access is said to leave its array and none has a conflict on elements of arrays."""
     key = (claim.function, claim.ordinal)
-    several = (run for run in found.runs if any(len(record.starts) > 1 for record in run.records[key]))
+    several = [run for run in found.runs if any(len(record.starts) > 1 for record in run.records[key])]
+    if claim.rejection[0] != "out-of-bounds":
+        return claim.rejection[0] == "non-affine-subscript" and not several
     return not any(pair.source.key for run in several for pair in found.conflicts(run).get(key, ()))
 
 

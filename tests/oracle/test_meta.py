@@ -288,6 +288,9 @@ def test_a_loop_that_is_left_undecided_for_its_bounds_never_runs_twice() -> None
     once = far.replace("i < n;", "i <= n / 2;")
     assert rules(once, claim, exact=True) == set()
     assert rules(RECURRENCE, claim, exact=True) == {"undecided"}
+    claim = Claim("kernel", 1, "unknown", rejection=("non-affine-subscript", "no"))
+    assert rules(loop("a[i] = 1.0").replace("i < n;", "i < 1;"), claim, exact=True) == set()
+    assert rules(RECURRENCE, claim, exact=True) == {"undecided"}
 
 
 @settings(

@@ -173,13 +173,14 @@ _SPECIAL = (
 @dataclass(slots=True)
 class PlainTokens:
     """Tokens that pycparser reads, with their spans, and the pragmas taken out from among them:
-    (index of the token it stands before, text, start, end). `refused` is a construct that cannot be
-    expressed: its message and span."""
+    (index of the token it stands before, text, start, end). `attributes` counts those that matter. `refused`
+    is a construct that cannot be expressed: its message and span."""
 
     texts: list[str] = field(default_factory=list[str])
     starts: list[int] = field(default_factory=list[int])
     ends: list[int] = field(default_factory=list[int])
     pragmas: list[tuple[int, str, int, int]] = field(default_factory=list[tuple[int, str, int, int]])
+    attributes: int = 0
     refused: tuple[str, int, int] | None = None
 
     def add(self, text: str, start: int, end: int) -> None:
@@ -387,13 +388,25 @@ def _may_have_effects(texts: list[str]) -> bool:
     return not (_WRITES - {"&", "{", "}"}).isdisjoint(texts) or any(calls)
 
 
+_MOST_ATTRIBUTES = 64
+"""Attributes in a function that are looked at; more than that are no person's code."""
+
+
 def _mark_attributes(
     texts: list[str], starts: list[int], ends: list[int], k: int, depth: int, out: PlainTokens
 ) -> None:
     """Put the call `__polylsp_attribute("cleanup");` before a declaration in a function with an attribute
     that is not analysed, or refuse the function where all of it may depend on the attribute."""
     names, end = attributes_at(texts, k)
-    at = None if depth == 0 or are_harmless(names) else statement_start(out.texts)
+    if depth == 0 or are_harmless(names) or out.refused:
+        return
+    # For each of them all tokens before are looked through.
+    out.attributes += 1
+    if out.attributes > _MOST_ATTRIBUTES:
+        message = f"More than {_MOST_ATTRIBUTES} attributes inside of a function are not analysed."
+        out.refused = (message, starts[k], ends[min(end, len(ends)) - 1])
+        return
+    at = statement_start(out.texts)
     if at is None:
         return
     name, is_everywhere = obstacle_in(names, out.texts[at:], texts)
@@ -401,7 +414,7 @@ def _mark_attributes(
         return
     if is_everywhere or out.texts[at : at + 1] == ["else"]:
         message = f"The attribute `{name}` inside of a function is not analysed."
-        out.refused = out.refused or (message, starts[k], ends[min(end, len(ends)) - 1])
+        out.refused = (message, starts[k], ends[min(end, len(ends)) - 1])
         return
     start, stop = (out.starts[at], out.ends[at]) if at < len(out.starts) else (starts[k], ends[k])
     marked = ("__polylsp_attribute", "(", f'"{name}"', ")", ";")
