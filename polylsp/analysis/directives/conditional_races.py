@@ -49,12 +49,15 @@ from polylsp.ir.must_execute import always_run, names
 from polylsp.ir.program import (
     AddressOf,
     Assign,
+    Binary,
     Block,
     Call,
+    Cast,
     Constant,
     Expr,
     Field,
     If,
+    Integer,
     Jump,
     Loop,
     Place,
@@ -219,6 +222,8 @@ def _chosen_by_data(
     own, written = _from_calls(loop), _written_subscripts(loop, write)
     if any(_is_from_call(subscript, own) for subscript in written):
         return None
+    if conflict.source.site == conflict.sink.site and any(_counts_on(loop, s) for s in written):
+        return None
     read = {n.place.variable for s in written for n in subexpressions(s) if isinstance(n, Read)}
     if any(sharing.varies(v.source_name) and v.name not in effects(loop).scalars for v in read):
         return None  # Each thread has elements of its own, as of its number.
@@ -251,6 +256,33 @@ def _is_handed_out(sharing: DataSharing, write: Access, loop: Loop) -> bool:
 def _written_subscripts(loop: Loop, write: Access) -> list[Expr]:
     assigned = (s for s in walk(loop.body) if isinstance(s, Assign) and s.target.site == write.site)
     return [subscript for assign in assigned for subscript in subscripts(assign.target)]
+
+
+def _counts_on(loop: Loop, subscript: Expr) -> bool:
+    """True for the sum of a loop's counter with values that no iteration changes, which is another number in
+    each iteration; it may be in a variable that the iteration sets once."""
+    counters = {s.target.variable for s in walk(loop.step) if isinstance(s, Assign) and not s.target.steps}
+    changing, value = effects(loop.body).scalars, stripped(subscript)
+    if isinstance(value, Read) and not value.place.steps and value.place.variable not in counters:
+        assigned = (s for s in walk(loop.body) if isinstance(s, Assign))
+        sources = [s for s in assigned if s.target.variable == value.place.variable and not s.target.steps]
+        if len(sources) != 1 or sources[0].operator is not None:
+            return False
+        value = sources[0].value
+    counted = 0
+    for node in subexpressions(value):
+        if not isinstance(node.type, Integer) or node.type.bits < 32:
+            return False
+        match node:
+            case Read(place=Place(variable=variable, steps=())) if variable in counters:
+                counted += variable.name not in changing
+            case Read(place=Place(variable=variable, steps=())) if variable.name not in changing:
+                pass
+            case Binary(operator="+" | "-") | Constant() | Cast():
+                pass
+            case _:
+                return False
+    return counted == 1 and len(counters) == 1
 
 
 def _index_array(loop: Loop, write: Access) -> str:
