@@ -220,7 +220,7 @@ class Kinds:
     own: dict[str, Kind] = field(default_factory=dict[str, "Kind"])
     local: frozenset[str] = frozenset()
     lists: Mapping[str, int] = field(default_factory=dict[str, int])
-    settled: dict[ast.expr, Kind | None] | None = None
+    settled: dict[ast.expr, Kind | None] | None = field(default=None, init=False, compare=False)
 
     def of(self, node: ast.expr) -> Kind | None:
         """Kind of an expression; `None` where it is undetermined so far."""
