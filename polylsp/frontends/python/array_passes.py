@@ -12,7 +12,7 @@ from itertools import chain
 
 from polylsp.frontends.python.inference import Kinds
 from polylsp.frontends.python.kinds import Array
-from polylsp.frontends.python.nodes import own_nodes
+from polylsp.frontends.python.nodes import first_of_subscripts, own_nodes
 from polylsp.frontends.python.numpy_functions import ELEMENTWISE
 from polylsp.frontends.python.syntax import Parsed, blocks
 from polylsp.ir.program import ArrayStatements, Site
@@ -124,6 +124,4 @@ class _Counting:
 
 
 def _name(node: ast.expr) -> str:
-    while isinstance(node, ast.Subscript):
-        node = node.value
-    return ast.unparse(node)
+    return ast.unparse(first_of_subscripts(node))

@@ -15,7 +15,7 @@ from polylsp.frontends.python import numpy_functions
 from polylsp.frontends.python.kinds import Instance
 from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import Context
-from polylsp.frontends.python.nodes import nodes_in, nodes_in_all, own_nodes, parents
+from polylsp.frontends.python.nodes import first_of_subscripts, nodes_in, nodes_in_all, own_nodes, parents
 from polylsp.ir.verdict import AccessPoint, Dependence, Sequential, Witness
 
 _MOST_ITERATIONS = 4
@@ -223,9 +223,8 @@ def _target(statement: ast.stmt) -> ast.Subscript | None:
 
 
 def _root(node: ast.expr) -> str:
-    while isinstance(node, ast.Subscript):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
+    first = first_of_subscripts(node)
+    return first.id if isinstance(first, ast.Name) else ""
 
 
 def _parts(node: ast.expr) -> list[ast.expr]:

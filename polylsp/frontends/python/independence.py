@@ -38,7 +38,7 @@ from polylsp.frontends.python.kinds import (
 )
 from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import Context
-from polylsp.frontends.python.nodes import bindings_in, nodes_in, own_nodes
+from polylsp.frontends.python.nodes import bindings_in, first_of_subscripts, nodes_in, own_nodes
 from polylsp.frontends.python.numpy_functions import VIEW_ATTRIBUTES
 from polylsp.frontends.python.purity import bound_values, freshness
 from polylsp.frontends.python.reading_loops import own_reads, scope_of
@@ -460,9 +460,7 @@ def _updates(node: ast.AST, name: str) -> bool:
 
 def _updated(update: ast.AugAssign) -> str:
     """The path of the array of which an update changes an element; empty for other updates."""
-    target: ast.expr = update.target
-    while isinstance(target, ast.Subscript):
-        target = target.value
+    target = first_of_subscripts(update.target)
     return path_of_name(target) if target is not update.target else ""
 
 

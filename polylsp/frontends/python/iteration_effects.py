@@ -25,7 +25,14 @@ from polylsp.frontends.python.kinds import DEFAULTDICT, MIXED, UNKNOWN, Instance
 from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.names import Callable, ClassOf, Value
-from polylsp.frontends.python.nodes import bindings_in, nodes_in, nodes_in_all, own_nodes, parents
+from polylsp.frontends.python.nodes import (
+    bindings_in,
+    first_of_subscripts,
+    nodes_in,
+    nodes_in_all,
+    own_nodes,
+    parents,
+)
 from polylsp.frontends.python.numpy_functions import VIEW_ATTRIBUTES
 from polylsp.frontends.python.purity import (
     GROWING,
@@ -234,8 +241,7 @@ def _is_told(iteration: Iteration, node: ast.expr) -> bool:
     of a collection that the function makes of constants."""
     if iteration.scope.is_value(node) or iteration.scope.classes_of(node):
         return True
-    while isinstance(node, ast.Subscript):
-        node = node.value
+    node = first_of_subscripts(node)
     is_own = isinstance(node, ast.Name) and node.id not in iteration.own
     values = iteration.values_outside(node.id) if isinstance(node, ast.Name) and is_own else []
     parts = [n for v in values if v is not None for n in nodes_in(v)]

@@ -62,6 +62,13 @@ def own_nodes(body: Sequence[ast.AST]) -> list[ast.AST]:
     return found
 
 
+def first_of_subscripts(node: ast.expr) -> ast.expr:
+    """The expression that a chain of subscripts begins with: `a` of `a[i][j]`, any other one itself."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node
+
+
 def default_values(node: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, ast.expr]:
     """The parameters that may be left out, with what stands for them then."""
     positional = [*node.args.posonlyargs, *node.args.args]

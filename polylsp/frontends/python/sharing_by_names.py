@@ -1,4 +1,4 @@
-"""Arrays that a function creates and refers to by one name, at a loop of that function.
+"""Sharing of the arrays that a function creates and refers to by one name, at a loop of that function.
 
 A name is followed by its bindings and uses alone, up to one loop; `array_aliases.py` knows more of arrays
 whose dimensions are told.
