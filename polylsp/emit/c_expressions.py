@@ -31,9 +31,19 @@ class Narrow:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class Opposite:
+    """A counter that stands for minus a number of isl's: its loop counts down."""
+
+    name: str
+
+
 Term = Union[str, Quotient, Narrow]
 Linear = dict[Term, int]
 """A sum of terms times numbers; the term "" stands for one."""
+
+Atoms = Mapping[str, Union[Term, Opposite]]
+"""Meanings of the names in the expressions of isl."""
 
 
 def in_64_bits(value: Linear) -> Linear:
@@ -44,15 +54,18 @@ def in_64_bits(value: Linear) -> Linear:
 _OP = isl.ast_expr_op_type
 _KIND = isl.ast_expr_type
 _AND, _OR = (_OP["and_"], _OP.and_then), (_OP["or_"], _OP.or_else)
+_UP_TO = {_OP.le: ">=", _OP.lt: ">"}
+"""Comparisons of a counter that counts up with its bound, for one that counts down."""
+
 _COMPARE = {_OP.lt: "<", _OP.ge: ">=", _OP.gt: ">", _OP.eq: "=="}
 
 
-def text_of(expression: isl.AstExpr, atoms: Mapping[str, Term]) -> str:
+def text_of(expression: isl.AstExpr, atoms: Atoms) -> str:
     """An expression in C; names that are keys of `atoms` stand for the texts there."""
     return sum_text(_linear(expression, atoms))
 
 
-def condition_text(expression: isl.AstExpr, atoms: Mapping[str, Term]) -> str:
+def condition_text(expression: isl.AstExpr, atoms: Atoms) -> str:
     """A condition in C."""
     operator = operator_of(expression)
     left, right = expression.get_op_arg(0), expression.get_op_arg(1)
@@ -67,13 +80,13 @@ def condition_text(expression: isl.AstExpr, atoms: Mapping[str, Term]) -> str:
     return f"{shown} {_COMPARE[operator]} {text_of(right, atoms)}"
 
 
-def _alternative(expression: isl.AstExpr, atoms: Mapping[str, Term]) -> str:
+def _alternative(expression: isl.AstExpr, atoms: Atoms) -> str:
     """A side of `||`: compilers warn of `&&` there without parentheses."""
     text = condition_text(expression, atoms)
     return f"({text})" if operator_of(expression) in _AND else text
 
 
-def comparison_text(expression: isl.AstExpr, atoms: Mapping[str, Term]) -> str:
+def comparison_text(expression: isl.AstExpr, atoms: Atoms) -> str:
     """A comparison in C, with nothing subtracted where that can be: `i < n` for `n >= i + 1`."""
     if expression.get_type() != _KIND.op or operator_of(expression) not in (_OP.le, _OP.ge):
         return condition_text(expression, atoms)
@@ -169,7 +182,7 @@ def _factor(text: str) -> str:
 # --- From isl ----------------------------------------------------------------------------
 
 
-def _plus_one(expression: isl.AstExpr, atoms: Mapping[str, Term]) -> str:
+def _plus_one(expression: isl.AstExpr, atoms: Atoms) -> str:
     """Expression plus one; within a minimum or maximum, each operand plus one."""
     if expression.get_type() == _KIND.op and operator_of(expression) in (_OP.min, _OP.max):
         found = [added(_linear(each, atoms), {"": 1}, 1) for each in _arguments(expression)]
@@ -177,13 +190,22 @@ def _plus_one(expression: isl.AstExpr, atoms: Mapping[str, Term]) -> str:
     return sum_text(added(_linear(expression, atoms), {"": 1}, 1))
 
 
-def _linear(expression: isl.AstExpr, atoms: Mapping[str, Term]) -> Linear:
+def _opposite(expression: isl.AstExpr, atoms: Atoms) -> str:
+    """Minus an expression; of a minimum, the maximum of the opposites."""
+    if expression.get_type() == _KIND.op and operator_of(expression) in (_OP.min, _OP.max):
+        found = [added({}, _linear(each, atoms), -1) for each in _arguments(expression)]
+        return extremum(found, ">" if operator_of(expression) == _OP.min else "<")
+    return sum_text(added({}, _linear(expression, atoms), -1))
+
+
+def _linear(expression: isl.AstExpr, atoms: Atoms) -> Linear:
     kind = expression.get_type()
     if kind == _KIND.int:
         return {"": expression.int_get_val().to_python()}
     if kind == _KIND.id:
         name = expression.id_get_id().get_name()
-        return {atoms.get(name, name): 1}
+        term = atoms.get(name, name)
+        return {term.name: -1} if isinstance(term, Opposite) else {term: 1}
     if operator_of(expression) in (_OP.select, _OP.cond):
         condition, *chosen = (expression.get_op_arg(k) for k in range(3))
         then, otherwise = (text_of(each, atoms) for each in chosen)
@@ -271,14 +293,14 @@ class Leaf:
 class Scan:
     """Specification of the loops: `loops` are the new loops' counters, outermost first; `values` are the
     counters of the schedule's domain, in its order: the body sets those that no loop counts, apart from
-    unused ones (`None`). Where the domain has named parts, `others` has their code; loops whose numbers are
-    `apart` only determine the order."""
+    unused ones (`None`). A loop whose counter is an `Opposite` in `atoms` counts down. Where the domain has
+    named parts, `others` has their code; loops whose numbers are `apart` only determine the order."""
 
     schedule: isl.Map | isl.UnionMap
     loops: tuple[Counter, ...]
     values: tuple[Counter | None, ...]
     body: Kept | Written
-    atoms: Mapping[str, Term]
+    atoms: Atoms
     braces: tuple[Braces, ...]
     others: Mapping[str, Leaf] = field(default_factory=dict[str, "Leaf"])
     apart: tuple[int, ...] = ()
@@ -344,6 +366,8 @@ def _loop(scan: Scan, node: isl.AstNode) -> Counter:
 
 def _header(scan: Scan, loop: Counter, node: isl.AstNode) -> str:
     name = loop.name
+    if isinstance(scan.atoms.get(name), Opposite):
+        return _downward(scan, loop, node)
     first = f"{name} = {text_of(node.for_get_init(), scan.atoms)}"
     step = text_of(node.for_get_inc(), scan.atoms)
     advance = f"++{name}" if f"++{name}" in loop.header else f"{name}++"
@@ -354,6 +378,15 @@ def _header(scan: Scan, loop: Counter, node: isl.AstNode) -> str:
             advance if step == "1" else f"{name} += {step}",
         )
     )
+    return loop.header if _same(loop.header, made) else f"for ({made})"
+
+
+def _downward(scan: Scan, loop: Counter, node: isl.AstNode) -> str:
+    """The header of a loop that counts down by one, while isl counts minus its counter up."""
+    condition, first = node.for_get_cond(), _opposite(node.for_get_init(), scan.atoms)
+    assert operator_of(condition) in _UP_TO and text_of(node.for_get_inc(), scan.atoms) == "1", condition
+    last = f"{_UP_TO[operator_of(condition)]} {_opposite(condition.get_op_arg(1), scan.atoms)}"
+    made = f"{loop.declared} {loop.name} = {first}; {loop.name} {last}; {loop.name}--".lstrip()
     return loop.header if _same(loop.header, made) else f"for ({made})"
 
 

@@ -263,6 +263,18 @@ def iterations(subject: Subject, chain: Chain, down: bool = False) -> Iterations
     return Iterations(domain, reader.atoms, *named, tuple(firsts), tuple(lasts), tuple(steps))
 
 
+def merged(points: Iterations, atoms: dict[str, str]) -> isl.Set:
+    """The iterations, with one parameter for texts with the same spelling in all headers that are scanned
+    together: `atoms` has those met so far."""
+    domain = points.domain
+    for k in range(domain.dim(isl.dim_type.param)):
+        text = points.atoms[domain.get_dim_name(isl.dim_type.param, k) or ""]
+        name = next((known for known, spelled in atoms.items() if spelled == text), f"q{len(atoms)}")
+        atoms[name] = text
+        domain = domain.set_dim_name(isl.dim_type.param, k, name)
+    return domain
+
+
 def counters(subject: Subject, chain: Chain, found: Iterations) -> tuple[Counter, ...]:
     """The chain's loops, as they are to be written again."""
     result: list[Counter] = []

@@ -65,7 +65,8 @@ class End:
 @dataclass(frozen=True, slots=True, eq=False)
 class LeafDependence:
     """Pairs of instances, in the iterations of the opened loops, of which the first must stay before the
-    second. `source` and `sink` are numbers of leaves; `updates`: both ends add to a reduction."""
+    second. `source` and `sink` are numbers of leaves; `updates`: both ends add to a reduction;
+    `exchangeable`: one whose result is the same to the last bit in any order (`max` of integers)."""
 
     source: int
     sink: int
@@ -73,6 +74,7 @@ class LeafDependence:
     first: End
     second: End
     updates: bool = False
+    exchangeable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,9 +443,19 @@ def _memory_dependences(
                 pairs = pairs.subtract(isl.Map.identity(pairs.get_space()))
             if not pairs.is_empty():
                 ends = End(first.text, first.site), End(second.text, second.site)
+                updates = first.update is not None and first.update == second.update
                 yield LeafDependence(
-                    a, b, pairs, *ends, first.update is not None and first.update == second.update
+                    a, b, pairs, *ends, updates, updates and _is_exact(first) and _is_exact(second)
                 )
+
+
+_EXACT = ("min", "max", "&", "|", "^")
+
+
+def _is_exact(access: Access) -> bool:
+    """True if the update that an access belongs to may change places with others like it, with no rounding
+    and no overflow on the way."""
+    return isinstance(access.memory.element, Integer) and access.update in _EXACT and not access.assumed
 
 
 def _instances(

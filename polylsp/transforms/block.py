@@ -29,7 +29,7 @@ from polylsp.schedule.chain import (
     type_words,
     unstable,
 )
-from polylsp.schedule.loop_headers import Iterations, counters, formula, iterations
+from polylsp.schedule.loop_headers import Iterations, counters, formula, iterations, merged
 from polylsp.schedule.statement_leaves import Leaf, Leaves, is_permutable, leaves_of, listed, varies, violated
 
 _WIDE, _NARROW = 256, 64
@@ -167,8 +167,6 @@ def _tile_start(points: Iterations, loop: int, size: int) -> str:
 
 _BLOCK = 64
 """Number of terms of a block: few, for little sequential work, but enough for the product."""
-
-_SET, _PARAM = isl.dim_type.set, isl.dim_type.param
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +328,7 @@ def _edited(
         # What the text says twice is one statement.
         name = texts.setdefault(f"{statement.names} {statement.text}", f"L{len(texts)}")
         others.setdefault(name, Scanned(own, _kept(statement)))
-        domain = _renamed(points, atoms)
+        domain = merged(points, atoms)
         dates = _dates(statement, place, size).intersect_domain(domain).set_tuple_name(isl.dim_type.in_, name)
         schedule = schedule.union(dates.to_union_map())
     row, column, term = next(each.names for each in statements if len(each.names) == 3)
@@ -351,14 +349,3 @@ def _edited(
 
 def _kept(statement: _Statement) -> Kept:
     return kept((statement.part,))
-
-
-def _renamed(points: Iterations, atoms: dict[str, str]) -> isl.Set:
-    """The iterations, with one parameter for terms with the same spelling in all headers."""
-    domain = points.domain
-    for k in range(domain.dim(_PARAM)):
-        text = points.atoms[domain.get_dim_name(_PARAM, k) or ""]
-        name = next((known for known, spelled in atoms.items() if spelled == text), f"q{len(atoms)}")
-        atoms[name] = text
-        domain = domain.set_dim_name(_PARAM, k, name)
-    return domain

@@ -30,6 +30,7 @@ from polylsp.transforms import (
     overlap,
     panel,
     register_tile,
+    right_looking,
     simd,
     skew,
     splitting,
@@ -151,8 +152,8 @@ def time_tiles(state: State) -> bool:
 
 
 def sums_in_place(state: State) -> bool:
-    """Replace sums by updates of the elements that they end in, which reveals eliminations and products; true
-    if there were any."""
+    """Replace sums by updates of the elements that they end in, which reveals eliminations, products and
+    recurrences; true if there were any."""
     made = False
     for ordinal in [loop.ordinal for loop in reversed(state.subject.facts.loops) if loop.depth == 1]:
         made |= attempted(state, lambda tried, o=ordinal: _helps_in_place(tried, o))
@@ -167,7 +168,11 @@ def _helps_in_place(state: State, root: int) -> bool:
             limited(state.settings, lambda o=ordinal: expand.accumulated_in_place(state.subject, o))
         ):
             held = True
-    return held and (_is_eliminated(state, root) or attempted(state, lambda s: _is_product(s, loops)))
+    return held and (
+        _is_eliminated(state, root)
+        or attempted(state, lambda s: _is_product(s, loops))
+        or attempted(state, lambda s: _looks_right(s, root))
+    )
 
 
 def _is_product(state: State, loops: list[int]) -> bool:
@@ -269,6 +274,22 @@ def wavefronts(state: State) -> Iterator[Answer]:
             yield limited(state.settings, lambda o=loop.ordinal: skew.innermost(state.subject, o))
 
 
+def right_looking_forms(state: State) -> bool:
+    """Right-looking forms in blocks of recurrences over two counters, where the loop over terms jumps through
+    memory; whether there were any."""
+    made = False
+    for loop in reversed(state.subject.facts.loops):
+        if loop.depth == 1 and depth_inside(state.subject, loop) == 2:
+            made |= attempted(state, lambda tried, o=loop.ordinal: _looks_right(tried, o))
+    return made
+
+
+def _looks_right(state: State, root: int) -> bool:
+    answer = limited(state.settings, lambda: right_looking.edit(state.subject, root, state.settings))
+    # Blocks on a diagonal are the second loop.
+    return state.make(answer) and isinstance(state.subject.known(root + 1).verdict, Parallel)
+
+
 def deep_wavefronts(state: State) -> Iterator[Answer]:
     """Wavefronts of two loops, none of which can run in parallel, around others: each point is work enough to
     start threads for (dynamic programming over two counters)."""
@@ -309,6 +330,7 @@ def restructured(subject: Subject, settings: Settings, again: Again) -> Answer:
     timed = time_tiles(state)
     eliminated = eliminations(state)
     in_place = sums_in_place(state)
+    handed = right_looking_forms(state)
     in_tiles = tiles_of_sums(state)
     in_strips = cut_in_strips(state)
     parted = until_done(state, partings)
@@ -321,7 +343,9 @@ def restructured(subject: Subject, settings: Settings, again: Again) -> Answer:
     threaded = until_done(state, _directives)
     slanted = until_done(state, wavefronts)
     last = _last(state)
-    exposed = timed or in_place or in_tiles or in_strips or parted or products or eliminated or waved
+    exposed = (
+        timed or in_place or in_tiles or in_strips or parted or products or eliminated or waved or handed
+    )
     if not exposed and not moved and not last.replacements:
         return Declined("No loops here reuse what they load in a way that another order of them would help.")
     after = applied(state.subject.text, last.replacements)
@@ -340,7 +364,7 @@ def restructured(subject: Subject, settings: Settings, again: Again) -> Answer:
         ("time-tile", timed),
         ("distribute", split or parted or in_tiles),
         ("interchange", moved and not tiled),
-        ("tile", tiled or in_place or in_tiles or in_strips),
+        ("tile", tiled or in_place or in_tiles or in_strips or handed),
         ("skew", slanted or waved),
         ("openmp", threaded),
     )
