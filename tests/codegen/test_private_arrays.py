@@ -52,7 +52,7 @@ def test_each_thread_has_a_copy_where_that_pays() -> None:
     text = f"{HEAD}    for i in range(n):  # samples\n        h[k[i]] += x[i]\n    return s\n"
     assert made(text).partition("g: Reals):\n")[2] == (
         "    threads = max(1, min(get_num_threads(), n // (2 * h.size + 1000)))\n"
-        "    h_parts = np.zeros((threads, h.shape[0]), h.dtype)\n"
+        "    h_parts = np.zeros((threads,) + h.shape, h.dtype)\n"
         "    if threads < 2:\n"
         "        for i in range(n):  # samples\n"
         "            h[k[i]] += x[i]\n"
@@ -69,6 +69,7 @@ def test_each_thread_has_a_copy_where_that_pays() -> None:
 
 FORMS = {
     "two dimensions": "for i in range(n):\n        w[k[i], p[i]] += x[i]",
+    "rows, where nothing tells of a second dimension": "for i in range(n):\n        w[k[i]] += x[i]",
     "a sum beside it": "for i in range(n):\n        h[k[i]] -= x[i]\n        s += x[i]",
     "under a condition": "for i in range(1, n - 1):\n        if x[i] > 0: h[k[i]] += x[i - 1]",
     "two arrays": "for i in range(n):\n        h[k[i]] += x[i]\n        g[p[i]] += 1.0",

@@ -568,6 +568,18 @@ def test_functions_that_have_no_copy_are_told(body: str, reason: str) -> None:
     assert isinstance(answer, Declined) and reason in answer.reason, answer
 
 
+def test_a_private_complex_number_has_no_type_on_the_device() -> None:
+    text = (
+        "import numpy as np\n\n\ndef escapes(n: int, most: int):\n    out = np.zeros(n, dtype=np.int32)\n"
+        "    x = np.linspace(-2.0, 1.0, n)\n    for i in range(n):\n        c = complex(x[i], 0.5)\n"
+        "        z = 0\n        k = 0\n        while abs(z) <= 2 and k < most:\n            z = z * z + c\n"
+        "            k += 1\n        out[i] = k\n    return out\n"
+    )
+    placed = analyse("a.py", text, SETTINGS, schedules=False).functions[-1]
+    answer = edit("a.py", text, SETTINGS, Ask("pycuda", "escapes", placed.start, 1))
+    assert isinstance(answer, Declined) and "on the device" in answer.reason, answer
+
+
 SPARSE = """import numpy as np
 
 

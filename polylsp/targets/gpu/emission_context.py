@@ -239,6 +239,7 @@ def setting_of(
     subject, fresh = region.subject, fresh_of(region)
     try:
         helpers = helpers_of(region, fresh)
+        private = {v.name: type_words(v) for v in subject.variables if v.name in found.private}
     except Unwritable as reason:
         return Declined(str(reason))
     names = variable_names(region, fresh)
@@ -266,7 +267,7 @@ def setting_of(
         memories.buffers,
         fresh,
         settings,
-        private={v.name: type_words(v) for v in subject.variables if v.name in found.private},
+        private=private,
         wide=frozenset(wide),
         many=fresh.name("many") if counted else "",
         run=fresh.name("run") if counted else "",

@@ -155,8 +155,8 @@ def _pieces(
     sizes = " + ".join((*(f"{_LEAST} * {each}.size" for each in parts), str(_FEW)))
     yield f"{threads} = max(1, min({function}(), {number} // ({sizes})))"
     for each, name in parts.items():
-        shape = ", ".join((threads, *(f"{each}.shape[{k}]" for k in range(ranks[each]))))
-        yield f"{name} = {numpy}.zeros(({shape}), {each}.dtype)"
+        # The loop runs the same for rows: its subscripts may tell fewer dimensions than the array has.
+        yield f"{name} = {numpy}.zeros(({threads},) + {each}.shape, {each}.dtype)"
     yield Block(f"if {threads} < 2:", (Block(f"{text.header}  {text.remark}".rstrip(), (Kept(text.body),)),))
     starts = [f"{thread} * {number} // {threads}", f"({thread} + 1) * {number} // {threads}"]
     ends = starts if first == "0" else [f"{first} + {one}" for one in starts]
