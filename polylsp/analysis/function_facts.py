@@ -17,7 +17,7 @@ import islpy as isl
 from polylsp.analysis.dependence.conflicts import Conflicts
 from polylsp.analysis.dependence.nest_schedules import exposing_transform, source_band
 from polylsp.analysis.dependence.scalars import LoopScalars, scalars_of
-from polylsp.analysis.dependence.verdicts import verdict
+from polylsp.analysis.dependence.verdicts import verdict, without_copied_pointers
 from polylsp.analysis.dependence.witness import dependence, out_of_bounds
 from polylsp.analysis.directives.loop_forms import HIDDEN, misfits
 from polylsp.analysis.idioms import idioms
@@ -257,7 +257,9 @@ def facts(
     every = [(nest, Conflicts(nest.scop)) for nest in found.nests]
     strays = [rejection for _, conflicts in every for rejection in _out_of_bounds(conflicts, budget)]
     asked = _Asked(after, calls, live, budget)
-    verdicts = [asked.verdicts(nest, conflicts) for nest, conflicts in every]
+    verdicts = [
+        without_copied_pointers(function, loops, asked.verdicts(nest, conflicts)) for nest, conflicts in every
+    ]
     for each in verdicts:
         known.update(each)
     by_models, known = known, _with_conditions(function, _decided_by_names(function, loops, known))

@@ -26,8 +26,10 @@ from polylsp.ir.program import (
     Expr,
     Function,
     If,
+    Index,
     Jump,
     Loop,
+    Place,
     Pointer,
     Read,
     Select,
@@ -229,6 +231,76 @@ def pointer_flow(function: Function, trusted: Container[str]) -> PointerFlow:
         if variable.escapes:
             leaked.add(variable.name)
     return PointerFlow({name: frozenset(each) for name, each in set_to.items()}, frozenset(leaked))
+
+
+def equal_pointers(function: Function) -> dict[int, frozenset[frozenset[str]]]:
+    """For each loop (ordinal) the pairs of its variables, by their names in the source, that surely lead to
+    one place where it starts, in the first or the second round of the loops around it: `x = y` was the last
+    assignment to either."""
+    found: dict[int, set[_Pair]] = {}
+    _copied(function.body, frozenset(), found, 0)
+    return {ordinal: frozenset(map(_source_names, pairs)) for ordinal, pairs in found.items()}
+
+
+_Pair = frozenset[Variable]
+_MOST_AROUND = 6
+"""Loops around one whose second rounds are followed, each by itself: the work doubles with each."""
+
+
+def _source_names(pair: _Pair) -> frozenset[str]:
+    return frozenset(v.source_name for v in pair)
+
+
+def _copied(
+    statement: Statement, before: frozenset[_Pair], found: dict[int, set[_Pair]], depth: int
+) -> frozenset[_Pair]:
+    """The pairs of equal pointers after a statement; those before each loop go to `found`."""
+    match statement:
+        case Block(statements):
+            for inner in statements:
+                before = _copied(inner, before, found, depth)
+            return before
+        case Assign(target, operator, value) if not target.steps and isinstance(target.type, Pointer):
+            variable, other = target.variable, _led_to(value)
+            if variable == other and operator is None:
+                return before
+            others = {each for pair in before if other in pair for each in pair} | {other}
+            kept = frozenset(pair for pair in before if variable not in pair)
+            if operator is not None or other is None or _may_change(variable):
+                return kept
+            pairs = (frozenset((variable, each)) for each in others - {variable} if each is not None)
+            return kept | {pair for pair in pairs if not any(map(_may_change, pair))}
+        case Declare(variable):
+            return frozenset(pair for pair in before if variable not in pair)
+        case If(_, then, otherwise):
+            return _copied(then, before, found, depth) & _copied(otherwise, before, found, depth)
+        case Loop(prologue=prologue, body=body, step=step, ordinal=ordinal):
+            own, after = effects(statement).variables, before
+            for _ in range(2 if depth < _MOST_AROUND else 1):
+                head = _copied(prologue, after, found, depth + 1)
+                found.setdefault(ordinal, set()).update(pair for pair in head if pair <= own)
+                after = _copied(step, _copied(body, head, found, depth + 1), found, depth + 1)
+            return before & after
+        case Jump() | Unsupported(reads=None):
+            return frozenset()
+        case _:
+            return before
+
+
+def _may_change(variable: Variable) -> bool:
+    """True for a pointer that other code may set, and for a name that gets new arrays."""
+    return variable.storage not in ("local", "parameter") or variable.escapes or variable.remade
+
+
+def _led_to(value: Expr) -> Variable | None:
+    """The variable that has the place to which a pointer leads, or is this place; `None` for other values."""
+    match stripped(value):
+        case Read(Place(variable, ())):
+            return variable
+        case AddressOf(Place(variable, (Index(Constant(0)),))):
+            return variable
+        case _:
+            return None
 
 
 def addresses_given(call: Call) -> set[str]:

@@ -4,7 +4,7 @@ assumptions behind all this.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from polylsp.analysis.dependence.conflicts import Conflict, Conflicts
@@ -19,7 +19,8 @@ from polylsp.analysis.dependence.scalars import LoopScalars
 from polylsp.analysis.dependence.witness import first_iterations, out_of_bounds
 from polylsp.analysis.scop.delinearisation import consistent
 from polylsp.analysis.scop.objects import is_set_to, may_be_led_to, may_overlap, overlap_assumptions
-from polylsp.ir.program import Array, Rejection, Site, Variable
+from polylsp.ir.liveness import equal_pointers
+from polylsp.ir.program import Array, Function, Loop, Rejection, Site, Variable
 from polylsp.ir.spelling import spell
 from polylsp.ir.verdict import (
     AccessPoint,
@@ -230,6 +231,31 @@ def assumptions(
     for each in (*scop.inherited, *outer, *own, *overlaps):
         found.setdefault(each.sentence, each)
     return tuple(found.values())
+
+
+def without_copied_pointers(
+    function: Function, loops: Sequence[Loop], known: dict[int, Verdict]
+) -> dict[int, Verdict]:
+    """The verdicts, but `Unknown` where one rests on two pointers being apart that the function sets to one
+    place before the loop, as a loop around it does for its later rounds."""
+    resting = {
+        ordinal: [frozenset(a.subjects) for a in verdict.assumptions if a.kind == "no-overlap"]
+        for ordinal, verdict in known.items()
+        if isinstance(verdict, Parallel)
+    }
+    if not any(resting.values()):
+        return known
+    equal, sites = equal_pointers(function), {loop.ordinal: loop.header for loop in loops}
+    found = dict(known)
+    for ordinal, pairs in resting.items():
+        copied = next((pair for pair in pairs if pair in equal.get(ordinal, ())), None)
+        if copied is not None:
+            one, other = sorted(copied)
+            text = (
+                f"`{one}` and `{other}` are set to one array before this loop, in some round of those around"
+            )
+            found[ordinal] = Unknown(Rejection("may-alias", sites[ordinal], text))
+    return found
 
 
 def needed_bounds(conflicts: Conflicts, ordinal: int) -> tuple[Assumption, ...]:

@@ -31,8 +31,7 @@ _CONTAINERS = frozenset(("collections", "dict", "set", "frozenset", "bytearray",
 
 def is_array(iteration: Iteration, value: ast.expr) -> bool:
     """True for a call that makes an array of numbers."""
-    kind = iteration.context.kind(value)
-    if isinstance(kind, Array) and not kind.lists:
+    if _is_array_of_numbers(iteration.context.kind(value)):
         return True
     is_numpy = isinstance(value, ast.Call) and iteration.scope.path(value.func).startswith("numpy.")
     return is_numpy and freshness(iteration.scope, value) == 2
@@ -42,15 +41,37 @@ def may_hold_numbers(iteration: Iteration, path: str, deep: bool) -> bool:
     """True unless the kind of an array refutes that it is one of numbers, or a list where no parts of its
     elements are stored to (`deep`)."""
     of_name, *of_attribute = _kinds_of(iteration, path)
-    calls = (v for v in iteration.values_outside(path) if isinstance(v, ast.Call))
+    calls = [v for v in iteration.values_outside(path) if isinstance(v, ast.Call)]
     if any(iteration.scope.path(one.func).split(".")[0] in _CONTAINERS for one in calls):
+        return False
+    if deep and any(_copies_collection(iteration, one) for one in calls):
         return False
     values = iteration.sharing.reaching(path) if of_name == MIXED else []
     told = [iteration.context.kind(v) or UNKNOWN for v in values if v is not None]
     for kind in told if values and len(told) == len(values) else [of_name]:
-        if kind != UNKNOWN and not (isinstance(kind, Array) and not kind.lists):
+        if kind != UNKNOWN and not _is_array_of_numbers(kind):
             return False
     return all(_is_open(kind, deep) for kind in of_attribute)
+
+
+def _copies_collection(iteration: Iteration, call: ast.Call) -> bool:
+    """True for `name.copy()` unless the name is a parameter, or is bound to arrays of numbers: the elements
+    of a list's copy are those of the list."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != "copy":
+        return False
+    receiver, context = call.func.value, iteration.context
+    if not isinstance(receiver, ast.Name):
+        return not _is_array_of_numbers(context.kind(receiver))
+    values = [*bound_values(iteration.function.nodes, receiver.id)]
+    is_given = receiver.id in iteration.function.parameters
+    named = (v for v in values if not isinstance(v, ast.Name))
+    return not (values or is_given) or not all(
+        v is not None and _is_array_of_numbers(context.kind(v)) for v in named
+    )
+
+
+def _is_array_of_numbers(kind: Kind | None) -> bool:
+    return isinstance(kind, Array) and not kind.lists
 
 
 def holds_numbers(iteration: Iteration, path: str, deep: bool) -> bool:

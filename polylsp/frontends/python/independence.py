@@ -396,7 +396,7 @@ class _Independence:
         ]
         has_axes = any(isinstance(one, ast.Tuple) for one in parts)
         what = "a NumPy array" if has_axes else "an array or a list"
-        self.assumed[assumption(f"`{path}` is {'a NumPy array of numbers' if element.deep else what}")] = None
+        self.assumed[_of_numbers(path) if element.deep else assumption(f"`{path}` is {what}")] = None
 
     # --- Overlaps ---
 
@@ -429,15 +429,28 @@ class _Independence:
 
     def _are_related(self, stored: str, other: str, deep: bool) -> bool:
         """True if stores to elements of one path may be seen through another one while the loop runs."""
-        whole = self.iteration.function.points_to
-        return whole.are_related(stored, other, deep) and self.iteration.sharing.points_to.are_related(
+        whole, sharing = self.iteration.function.points_to, self.iteration.sharing
+        if not whole.are_related(stored, other, deep) or not sharing.points_to.are_related(
             stored, other, deep
+        ):
+            return False
+        is_flat = not deep or self._is_of_numbers(stored)
+        return not sharing.is_made_before(stored, 1 if is_flat else 2) and not sharing.is_made_before(
+            other, 2
         )
+
+    def _is_of_numbers(self, path: str) -> bool:
+        """True for an array of numbers alone, by its kind or by a condition of the verdict."""
+        return _of_numbers(path) in self.assumed or holds_numbers(self.iteration, path, True)
 
 
 # --------------------------------------------------------------------------------------------------
 # Statements and expressions.
 # --------------------------------------------------------------------------------------------------
+
+
+def _of_numbers(path: str) -> Assumption:
+    return assumption(f"`{path}` is a NumPy array of numbers")
 
 
 def _chain(node: ast.AST, around: dict[int, ast.AST]) -> Iterator[ast.expr]:

@@ -171,17 +171,30 @@ class Sharing:
         uses = (n for n in nodes if isinstance(n, ast.Name) and n.id == path and isinstance(n.ctx, ast.Load))
         return not any(_is_shared(self.function.scope, one, self.function.around) for one in uses)
 
+    def is_made_before(self, path: str, depth: int) -> bool:
+        """True if a name gets a new value, up to a `depth` of `freshness`, in a block around the loop, and
+        that value has no other name until the statement with the loop ends: neither the names of earlier
+        values nor those that it gets later lead to it."""
+        values = list(bound_values(self.function.nodes, path))
+        return (
+            all(v is not None and freshness(self.function.scope, v) >= depth for v in values)
+            and not self.function.context.is_module
+            and bool(self._since_made(path))
+            and self.is_unshared(path)
+        )
+
     def _since_made(self, path: str) -> list[ast.AST]:
-        """The code from a statement that binds a name to a new value up to the loop behind it in the same
-        block; empty where there is none."""
-        parent = self.function.around.get(id(self.loop))
-        blocks = [getattr(parent, each, []) for each in ("body", "orelse")] if parent is not None else []
-        for block in blocks:
-            if self.loop in block:
-                before = block[: block.index(self.loop)]
-                made = [k for k, one in enumerate(before) if [*bound_values([one], path)]]
-                if made and isinstance(before[made[-1]], ast.Assign):
-                    return nodes_in_all((*before[made[-1] + 1 :], self.loop))
+        """The code from a statement that binds a name to a new value up to the end of the statement of the
+        same block which is the loop, or around it; empty where there is none."""
+        node: ast.AST = self.loop
+        while (parent := self.function.around.get(id(node))) is not None:
+            for block in _blocks(parent):
+                if any(one is node for one in block):
+                    place = next(k for k, one in enumerate(block) if one is node)
+                    made = [k for k in range(place) if [*bound_values([block[k]], path)]]
+                    if made and isinstance(block[made[-1]], ast.Assign):
+                        return nodes_in_all(block[made[-1] + 1 : place + 1])
+            node = parent
         return []
 
     def has_own_rows(self, path: str) -> bool:
