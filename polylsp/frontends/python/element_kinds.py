@@ -27,6 +27,8 @@ from polylsp.ir.program import Floating
 
 _CONTAINERS = frozenset(("collections", "dict", "set", "frozenset", "bytearray", "array", "shelve"))
 """Python's classes, and modules with such, whose objects are no arrays of NumPy and no lists."""
+_LISTING = frozenset(("split", "rsplit", "splitlines", "readlines", "tolist"))
+"""Methods that return lists."""
 
 
 def is_array(iteration: Iteration, value: ast.expr) -> bool:
@@ -42,9 +44,12 @@ def may_hold_numbers(iteration: Iteration, path: str, deep: bool) -> bool:
     elements are stored to (`deep`)."""
     of_name, *of_attribute = _kinds_of(iteration, path)
     calls = [v for v in iteration.values_outside(path) if isinstance(v, ast.Call)]
-    if any(iteration.scope.path(one.func).split(".")[0] in _CONTAINERS for one in calls):
+    given = iteration.function.parameters.get(path)
+    annotated = [given.annotation] if given is not None and given.annotation is not None else []
+    made = [*(one.func for one in calls), *annotated]
+    if any(iteration.scope.path(one).split(".")[0] in _CONTAINERS for one in made):
         return False
-    if deep and any(_copies_collection(iteration, one) for one in calls):
+    if deep and any(_copies_collection(iteration, one) or _lists(one) for one in calls):
         return False
     values = iteration.sharing.reaching(path) if of_name == MIXED else []
     told = [iteration.context.kind(v) or UNKNOWN for v in values if v is not None]
@@ -52,6 +57,10 @@ def may_hold_numbers(iteration: Iteration, path: str, deep: bool) -> bool:
         if kind != UNKNOWN and not _is_array_of_numbers(kind):
             return False
     return all(_is_open(kind, deep) for kind in of_attribute)
+
+
+def _lists(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr in _LISTING
 
 
 def _copies_collection(iteration: Iteration, call: ast.Call) -> bool:
@@ -79,7 +88,9 @@ def holds_numbers(iteration: Iteration, path: str, deep: bool) -> bool:
     replaces the element."""
     kind = iteration.context.kinds.of_name(path)
     if isinstance(kind, Array) and not kind.lists and not kind.assumed:
-        return True
+        values = (v for v in iteration.values_outside(path) if v is not None)
+        if not any(_is_of_assumed(iteration, v) for v in values):
+            return True
     if kind in (ARRAY_OF_OBJECTS, ARRAY_OF_STRINGS, Other("a list")) and not deep:
         return True
     values = iteration.values_outside(path)
@@ -87,7 +98,7 @@ def holds_numbers(iteration: Iteration, path: str, deep: bool) -> bool:
         return False
     is_list = isinstance(kind, Other) and "list" in kind.what
     told = [v for v in values if v is not None]
-    are_numbers = all(is_array(iteration, v) and not (deep and _is_assumed(iteration, v)) for v in told)
+    are_numbers = all(is_array(iteration, v) and not (deep and _is_of_assumed(iteration, v)) for v in told)
     return len(told) == len(values) and (are_numbers or (is_list and not deep))
 
 
@@ -114,10 +125,17 @@ def _is_filled(iteration: Iteration, value: ast.expr) -> bool:
     return path.startswith("numpy.full")
 
 
-def _is_assumed(iteration: Iteration, value: ast.expr) -> bool:
-    """True for an array of which nothing tells the type of the elements."""
+def _is_of_assumed(iteration: Iteration, value: ast.expr) -> bool:
+    """True for an array of which nothing tells the type of the elements, and for a part or a copy of one: of
+    a list, it is a list too."""
     kind = iteration.context.kind(value)
-    return isinstance(kind, Array) and kind.assumed
+    match value:
+        case _ if isinstance(kind, Array) and kind.assumed:
+            return True
+        case ast.Call(func=ast.Attribute(value=of, attr="copy")) | ast.Subscript(value=of):
+            return _is_of_assumed(iteration, of)
+        case _:
+            return False
 
 
 def may_overlap_itself(iteration: Iteration, name: str) -> bool:

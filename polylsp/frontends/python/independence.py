@@ -30,7 +30,14 @@ from polylsp.frontends.python.iteration_effects import (
     effects,
     grown,
 )
-from polylsp.frontends.python.iteration_numbers import axes, is_counted, is_natural, path_of_name
+from polylsp.frontends.python.iteration_numbers import (
+    axes,
+    is_counted,
+    is_natural,
+    path_of_name,
+    quotient_of,
+    strip_of,
+)
 from polylsp.frontends.python.kinds import (
     Array,
     Number,
@@ -307,6 +314,10 @@ class _Independence:
                 name = self._number_in(one)
                 if name:
                     return _Element(path, dimension, name, ast.unparse(one), deep or link > 0)
+                name = self._strip_in(one)
+                if name:
+                    # Elements of a list change their places where another number of them replaces some.
+                    return _Element(path, dimension, name, ast.unparse(one), True)
                 is_row = isinstance(one, ast.Slice) and not link
                 if not is_row and not isinstance(self.iteration.context.kind(one), Number):
                     return None
@@ -314,6 +325,33 @@ class _Independence:
             if any(isinstance(one, ast.Slice) for one in nodes_in(part)):
                 return None
         return None
+
+    def _strip_in(self, subscript: ast.expr) -> str:
+        """The name of the number whose iteration alone has the elements of a slice; empty for others."""
+        iteration, at = self.iteration, self._value_of(subscript)
+        match at:
+            case ast.Slice(lower=lower, upper=ast.Name() as upper, step=step):
+                at = ast.Slice(lower, self._value_of(upper), step)
+            case ast.Call(func=called, args=[lower, upper]) if iteration.scope.path(called) == "slice":
+                at = ast.Slice(lower, self._value_of(upper))
+            case _:
+                pass
+        if not isinstance(at, ast.Slice):
+            return ""
+        return strip_of(iteration.scope.path, iteration.numbers, iteration.own, at)
+
+    def _may_be_negative(self, node: ast.expr) -> bool:
+        """True if the function binds a name in an expression to a negative constant."""
+        names = {n.id for n in nodes_in(node) if isinstance(n, ast.Name)}
+        values = (v for name in names for v in bound_values(self.iteration.function.nodes, name))
+        return any(isinstance(v, ast.UnaryOp) and isinstance(v.op, ast.USub) for v in values)
+
+    def _value_of(self, node: ast.expr) -> ast.expr:
+        """The value of a name that an iteration binds once; other expressions as they are."""
+        if isinstance(node, ast.Name) and node.id in self.iteration.own - self.iteration.numbers.keys():
+            values = list(bound_values([self.iteration.loop, *self.iteration.nodes], node.id))
+            return values[0] if len(values) == 1 and values[0] is not None else node
+        return node
 
     def _number_in(self, subscript: ast.expr) -> str:
         """The name of the number that a subscript is, or is at a distance from that the loop does not change;
@@ -335,7 +373,7 @@ class _Independence:
                     return name if ast.literal_eval(by) <= ast.literal_eval(start) else ""
                 return name if ast.unparse(start) == ast.unparse(by) else ""
             case _:
-                return ""
+                return quotient_of(self.iteration.numbers, self.iteration.own, subscript)
 
     def _check_uses(self, element: _Element) -> None:
         """Raise an error unless all uses of an array are under the iteration's number, or add to elements."""
@@ -346,6 +384,8 @@ class _Independence:
         number = self.iteration.numbers[element.number]
         if number.assumed is not None:
             self.assumed[number.assumed] = None
+            if number.step is not None and self._may_be_negative(number.step):
+                raise DependsError
             if number.assumed.kind == "distinct-values" and not holds_numbers(self.iteration, path, True):
                 raise DependsError
         around = self.iteration.around

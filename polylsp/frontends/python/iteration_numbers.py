@@ -5,7 +5,8 @@ that an assumption says to be distinct.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from polylsp.frontends.python.attributes import dotted
@@ -48,10 +49,13 @@ def is_counted(path: Callable[[ast.expr], str], iterable: ast.expr) -> bool:
 @dataclass(frozen=True, slots=True)
 class IterationNumber:
     """A whole number, from 0 on, that is another one in each iteration, under an assumption if it takes one;
-    the least one, or `None`."""
+    the least one, or `None`. Two of them are a positive `step` apart or more, and lie before `stop`; both are
+    `None` where they are not told."""
 
     assumed: Assumption | None = None
     start: ast.expr | None = None
+    step: ast.expr | None = None
+    stop: ast.expr | None = None
 
 
 def iteration_numbers(
@@ -109,14 +113,90 @@ def _of_range(name: str, arguments: list[ast.expr]) -> Iterator[tuple[str, Itera
             yield name, IterationNumber(start=ast.Constant(0))
         case [first, _] | [first, _, ast.Constant(value=1)]:
             yield from _counted_from(name, [first])
+        case [first, stop, ast.Constant(value=int() as step) as by] if is_natural(first) and step > 0:
+            yield name, IterationNumber(start=first, step=by, stop=stop)
         case [first, _, ast.Constant(value=int())] if is_natural(first):
             yield name, IterationNumber(start=first)
+        case [first, stop, step] if is_natural(first) and _is_arithmetic(step):
+            text = spelled(ast.unparse(step))
+            positive = Assumption("other", (text,), f"`{text}` is positive")
+            yield name, IterationNumber(positive, first, step, stop)
         case [_, ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1)), ast.UnaryOp(op=ast.USub())]:
             yield name, IterationNumber(start=ast.Constant(0))
         case [_, ast.Constant() as last, ast.UnaryOp(op=ast.USub())] if is_natural(last):
             yield name, IterationNumber(start=last)
         case _:
             return
+
+
+def strip_of(
+    path: Callable[[ast.expr], str],
+    numbers: Mapping[str, IterationNumber],
+    own: AbstractSet[str],
+    bounds: ast.Slice,
+) -> str:
+    """The name of the number whose iteration alone has the elements between two bounds, as those of
+    `i:i + step` and `i:min(i + step, stop)`; empty for other bounds. `own` are the names that an iteration
+    binds."""
+    number = numbers.get(bounds.lower.id) if isinstance(bounds.lower, ast.Name) else None
+    if number is None or bounds.step is not None or not isinstance(bounds.lower, ast.Name):
+        return ""
+    end = bounds.upper
+    match end:
+        case ast.Call(func=called, args=[one, other], keywords=[]) if path(called) == "min":
+            # A bound that is negative would count from the end.
+            ends = [one for one, least in ((one, other), (other, one)) if _is_length(number, own, least)]
+            return bounds.lower.id if any(_is_next(number, own, bounds.lower.id, one) for one in ends) else ""
+        case ast.expr():
+            return bounds.lower.id if _is_next(number, own, bounds.lower.id, end) else ""
+        case None:
+            return ""
+
+
+def quotient_of(numbers: Mapping[str, IterationNumber], own: AbstractSet[str], node: ast.expr) -> str:
+    """The name of the number that an expression divides by the step between its values; empty for others."""
+    match node:
+        case ast.BinOp(left=ast.Name(id=name), op=ast.FloorDiv(), right=by) if name in numbers:
+            return name if _is_within(numbers[name], own, by) else ""
+        case _:
+            return ""
+
+
+def _is_next(number: IterationNumber, own: AbstractSet[str], name: str, node: ast.expr) -> bool:
+    """True for the sum of a number and its step, or less."""
+    match node:
+        case ast.BinOp(left=ast.Name(id=left), op=ast.Add(), right=by) if left == name:
+            return _is_within(number, own, by)
+        case ast.BinOp(left=by, op=ast.Add(), right=ast.Name(id=right)) if right == name:
+            return _is_within(number, own, by)
+        case _:
+            return False
+
+
+def _is_within(number: IterationNumber, own: AbstractSet[str], by: ast.expr) -> bool:
+    """True for a positive distance that is no longer than the step of a number."""
+    if number.step is None or not _is_fixed(own, by):
+        return False
+    if isinstance(by, ast.Constant) and isinstance(number.step, ast.Constant):
+        return is_natural(by) and 0 < by.value <= number.step.value  # type: ignore[operator]
+    return ast.unparse(by) == ast.unparse(number.step)
+
+
+def _is_length(number: IterationNumber, own: AbstractSet[str], node: ast.expr) -> bool:
+    """True for a number that is not negative where a loop has iterations: its stop, and a length."""
+    match node:
+        case ast.Call(func=ast.Name(id="len")) | ast.Subscript(value=ast.Attribute(attr="shape")):
+            return _is_fixed(own, node)
+        case ast.Attribute(attr="size"):
+            return _is_fixed(own, node)
+        case _:
+            stop = number.stop
+            return stop is not None and _is_fixed(own, node) and ast.unparse(node) == ast.unparse(stop)
+
+
+def _is_fixed(own: AbstractSet[str], node: ast.expr) -> bool:
+    """True for an expression without a name that an iteration binds."""
+    return own.isdisjoint(n.id for n in nodes_in(node) if isinstance(n, ast.Name))
 
 
 def is_natural(node: ast.expr) -> bool:
