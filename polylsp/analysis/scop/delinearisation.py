@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise, product
 from itertools import product as cartesian
 from math import gcd, prod
@@ -47,10 +48,12 @@ class Layout:
 FLAT = Layout((ONE,))
 
 
-def layout_of(subscripts: Iterable[tuple[Poly, frozenset[str]]]) -> Layout | None:
-    """The strides that subscripts (each with the names of its iterators) have in common; `None` where
-    they do not form a chain."""
-    scales: dict[Poly, int] = {}
+def layout_of(
+    subscripts: Iterable[tuple[Poly, frozenset[str]]], row_length: Poly | None = None
+) -> Layout | None:
+    """The strides that subscripts (each with the names of its iterators) have in common, with `row_length`
+    if there is one; `None` where they do not form a chain."""
+    scales: dict[Poly, int] = {row_length: 1} if row_length is not None else {}
     of_rows = set[Poly]()
     for subscript, iterators in subscripts:
         coefficients = _coefficients(subscript, iterators)
@@ -71,6 +74,24 @@ def layout_of(subscripts: Iterable[tuple[Poly, frozenset[str]]]) -> Layout | Non
     if any(exact_quotient(a, b) is None for a, b in pairwise(strides)):
         return None
     return Layout(tuple(strides))
+
+
+def length_of_chosen_rows(
+    subscripts: Iterable[tuple[Poly, frozenset[str]]], computed: set[str]
+) -> Poly | None:
+    """The length of rows that parameters choose: `n` of `a[p*n + j]` beside `a[q*n + j]`, the largest common
+    factor of all products of parameters; `None` where there is one product, no factor of all, or one that is
+    `computed` in the function: outer iterators are no lengths of rows."""
+    found = {
+        monomial: Counter(monomial)
+        for subscript, iterators in subscripts
+        for monomial, _ in subscript.terms
+        if len(monomial) > 1 and not _varies_in(monomial, iterators)
+    }
+    if len(found) < 2:
+        return None
+    length = prod((Poly.atom(a) for a in reduce(Counter.__and__, found.values()).elements()), start=ONE)
+    return length if length != ONE and length.symbols.isdisjoint(computed) else None
 
 
 def common_offset(subscripts: Iterable[tuple[Poly, frozenset[str]]]) -> Poly:

@@ -19,6 +19,7 @@ from polylsp.analysis.scop.delinearisation import (
     best_split,
     common_offset,
     layout_of,
+    length_of_chosen_rows,
     rows_meet,
 )
 from polylsp.analysis.scop.paths import RawAccess, RawStatement, Region, path_text, same_layout
@@ -254,15 +255,23 @@ def _layout(
     """The layout of one subscript over all accesses of the memory `name`; their parts go to `parts`."""
     found = [(s, a.path.subscripts[number], a) for s, a in members]
     known = [(s, p, a) for s, p, a in found if isinstance(p, Poly)]
-    if all(is_affine(p, frozenset(s.dimensions)) for s, p, _ in known):
-        parts.update({(id(a), number): (p,) for _, p, a in known})
-        return FLAT
-    layout = layout_of((p, frozenset(s.dimensions)) for s, p, _ in known)
-    if layout is None:
-        return None
-    chosen = _split(known, layout, ZERO, parameters)
+    subscripts = [(p, frozenset(s.dimensions)) for s, p, _ in known]
+    products = any(len(monomial) > 1 for p, _ in subscripts for monomial, _ in p.terms)
+    length = None
+    if products and any(a.kind == "write" for _, a in members):
+        length = length_of_chosen_rows(subscripts, parameters.derived | parameters.dimensions)
+    layout = layout_of(subscripts, length) if length is not None else None
+    chosen = _split(known, layout, ZERO, parameters) if layout is not None else None
+    if layout is None or chosen is None:
+        if all(is_affine(p, iterators) for p, iterators in subscripts):
+            parts.update({(id(a), number): (p,) for _, p, a in known})
+            return FLAT
+        layout = layout_of(subscripts)
+        if layout is None:
+            return None
+        chosen = _split(known, layout, ZERO, parameters)
     if chosen is None or any(needed for _, needed in chosen):
-        offset = common_offset((p, frozenset(s.dimensions)) for s, p, _ in known)
+        offset = common_offset(subscripts)
         moved = _split(known, layout, offset, parameters) if offset != ZERO else None
         if moved is not None and (chosen is None or _amount(moved) < _amount(chosen)):
             chosen = moved

@@ -59,7 +59,7 @@ def again(
         space = space.set_dim_name(isl.dim_type.param, at, frame.dimension)
     scope = Scope(parameters, environment, own, space, calls=calls, detail=entry.detail)
     scope.contents = entry.contents if entry.trusted else {}
-    _relate_pointers(entry, computed, scope)
+    _relate(entry, computed, scope)
     around = tuple(a for f in entry.frames for a in f.assumptions if a.kind == "no-wrap")
     last, parameters.epoch = parameters.epoch, entry.epoch
     inherited = (*entry.inherited, *around)
@@ -88,8 +88,8 @@ def alone(nest: Nest, ordinal: int, calls: Calls, live: frozenset[str]) -> Nest 
 
 
 def _computed_before(entry: LoopEntry) -> list[Assign]:
-    """The last computation of each pointer from another one that stands before a loop in the loop around it,
-    where the walk of both lost the pointer's value."""
+    """The last computation of each pointer from another one, and of integers from others, that stands before
+    a loop in the loop around it, where the walk of both lost the value."""
     if not entry.frames:
         return []
     lost = {n for n, v in entry.environment.items() if isinstance(v, Opaque) and v.depth != ANYWHERE}
@@ -99,18 +99,20 @@ def _computed_before(entry: LoopEntry) -> list[Assign]:
         if not isinstance(s, Block) and s.site.last < entry.loop.site.first
     )
     computed = [s for s in before if isinstance(s, Assign) and _moves_pointer(s)]
+    if lost:
+        computed += filter(_sets_integer, _still_valid(entry.frames[-1].loop.body, entry.loop))
     return list({s.target.variable.name: s for s in computed if s.target.variable.name in lost}.values())
 
 
-def _relate_pointers(entry: LoopEntry, computed: list[Assign], scope: Scope) -> None:
-    """Give pointers that were computed from others just before a loop their values again: both lead into one
-    object, at a distance that is fixed while the loop runs. Those computed on some ways alone are noted, for
-    them not to be assumed apart from those others."""
+def _relate(entry: LoopEntry, computed: list[Assign], scope: Scope) -> None:
+    """Give pointers and integers that were computed from others just before a loop their values again, at a
+    distance that is fixed while the loop runs. Pointers computed on some ways alone are noted, for them not
+    to be assumed apart from those others, which lead into the same object."""
     valid = _still_valid(entry.frames[-1].loop.body, entry.loop) if computed else []
     for assign in computed:
         variable = assign.target.variable
         value = value_of(assign.value, scope) if assign in valid else None
-        if isinstance(value, PointerValue):
+        if isinstance(value, (PointerValue, Poly)):
             scope.environment[variable.name] = value
             continue
         found = scope.environment.get(variable.name)
@@ -132,6 +134,15 @@ def _moves_pointer(assign: Assign) -> bool:
     return isinstance(value, (AddressOf, Binary)) and all(
         not isinstance(each, Call) for each in subexpressions(value)
     )
+
+
+def _sets_integer(assign: Assign) -> bool:
+    """True if a local integer gets a value that is computed without calls."""
+    variable = assign.target.variable
+    own = variable.storage in ("local", "parameter") and not variable.escapes and not assign.target.steps
+    if not own or assign.operator is not None or not isinstance(variable.type, Integer):
+        return False
+    return all(not isinstance(each, Call) for each in subexpressions(assign.value))
 
 
 def _still_valid(block: Block, loop: Loop) -> list[Assign]:
