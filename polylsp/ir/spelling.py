@@ -80,6 +80,8 @@ def spell(expression: Expr, around: int = 0) -> str:
             return spell(operand, around)
         case Select(condition, then, otherwise):
             return f"({spell(condition)} ? {spell(then)} : {spell(otherwise)})"
+        case Call(function, (number,)) if function.endswith('"'):
+            return f"{function}[{spell(number)}]"
         case Call(function, arguments):
             return f"{function}({', '.join(spell(a) for a in arguments)})"
         case Binary("min" | "max" as operator, left, right):

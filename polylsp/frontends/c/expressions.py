@@ -307,6 +307,10 @@ def direct_value(context: Context, node: Any, fx: Effects) -> Expr:
             return _literal(context, node, fx)
         case c_ast.ID():
             return _name(context, node, fx)
+        case c_ast.ArrayRef(name=c_ast.Constant(type="string"), subscript=subscript):
+            number = value(context, subscript, fx)
+            character = string_element(node.name.value)
+            return Call(context.text(node.name), (number,), True, character, context.site(node))
         case c_ast.ArrayRef() | c_ast.StructRef() | c_ast.UnaryOp(op="*") | c_ast.CompoundLiteral():
             return _read(context, node, fx)
         case c_ast.UnaryOp():

@@ -367,8 +367,9 @@ def in_library(name: str) -> bool:
 
 
 def is_pure(name: str) -> bool:
-    """True if a library function of this name computes its result from its arguments alone."""
-    return canonical(name) in _PURE
+    """True if a library function of this name computes its result from its arguments alone, or the name is a
+    string literal, which gives the character at a number."""
+    return name.endswith('"') or canonical(name) in _PURE
 
 
 def canonical(name: str) -> str:

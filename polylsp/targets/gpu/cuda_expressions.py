@@ -308,6 +308,8 @@ def _call(value: Call, words: Words) -> str:
     name = value.function
     if name in words.helpers and not value.pure:
         return _helper_call(value, words.helpers[name], words)
+    if name.endswith('"'):
+        return f"{name}[{_converted(value.arguments[0], value.arguments[0].type, words)}]"
     bits = (
         64 if name in DOUBLE_FUNCTIONS else 32 if name.endswith("f") and name[:-1] in DOUBLE_FUNCTIONS else 0
     )
