@@ -13,9 +13,10 @@ from polylsp.analysis.dependence.privatisation import never_exposed
 from polylsp.analysis.directives.callee_state import state_of
 from polylsp.analysis.scop.access_relations import to_scop
 from polylsp.analysis.scop.call_effects import allocates, manages_memory, with_calls
+from polylsp.analysis.scop.evaluation import value_of
 from polylsp.analysis.scop.objects import is_of_function
 from polylsp.analysis.scop.obstacles import obstacle, ordered_by_parameter, ordered_call
-from polylsp.analysis.scop.paths import Region
+from polylsp.analysis.scop.paths import Region, invariant_place
 from polylsp.analysis.scop.regions import start_values
 from polylsp.analysis.scop.summaries import (
     Calls,
@@ -144,7 +145,7 @@ def _summarise(function: Function, calls: Calls, detail: Detail) -> Summary | No
     conflicts = Conflicts(scop)
     accesses: list[SummaryAccess] = []
     for access in scop.accesses:
-        made = _access(access, function, conflicts, names)
+        made = _access(access, function, conflicts, names, scope)
         if isinstance(made, str):
             return NoSummary(function.name, f"it uses {made}")
         if made is not None and made not in accesses:
@@ -281,7 +282,7 @@ def _sets_global_integers(function: Function) -> bool:
 
 
 def _access(
-    access: Access, function: Function, conflicts: Conflicts, names: tuple[str, ...]
+    access: Access, function: Function, conflicts: Conflicts, names: tuple[str, ...], scope: Scope
 ) -> SummaryAccess | str | None:
     """The access as its callers see it; `None` if they don't; a reason if that can't be said."""
     memory = access.memory
@@ -312,7 +313,7 @@ def _access(
             return "memory behind pointers"
     passed = way.count("[]")
     region, exact = _region(access, names, memory.dimensions == memory.shape.count("[]"), passed)
-    subscript = None if exact or number < 0 else _subscript(access, function, way)
+    subscript = None if exact or number < 0 else _subscript(access, function, way, scope)
     from_end = subscript is not None and subscript.wraps is not None
     if subscript is not None:
         always = access.relation.domain().params().plain_is_universe()
@@ -321,7 +322,7 @@ def _access(
     if variable.storage == "static" and "@static" not in variable.name:
         # Another function may have a variable of that name.
         variable = replace(variable, name=f"{variable.name}@static@{function.name}")
-    update = access.update if number < 0 else None
+    update = access.update if number < 0 or _only_updated(access, conflicts) else None
     return SummaryAccess(
         number,
         variable,
@@ -337,6 +338,13 @@ def _access(
         from_end,
         tuple(sorted(step for step in memory.followed if step > len(way))),
     )
+
+
+def _only_updated(access: Access, conflicts: Conflicts) -> bool:
+    """True if a number behind a parameter is used for one reduction alone: a function that returns it, too,
+    shows the order of the updates."""
+    own = (a for a in conflicts.scop.accesses if a.memory.name == access.memory.name)
+    return access.memory.shape == ("[]",) and all(a.update == access.update for a in own)
 
 
 def _way(access: Access) -> tuple[str, ...]:
@@ -355,9 +363,10 @@ def _way(access: Access) -> tuple[str, ...]:
     return ()
 
 
-def _subscript(access: Access, function: Function, way: tuple[str, ...]) -> Index | None:
+def _subscript(access: Access, function: Function, way: tuple[str, ...], scope: Scope) -> Index | None:
     """Subscript of the element that a pointer leads to, as an expression of the parameters and of the
-    integers in them or reached through them; `None` where there is none, or where these may change before."""
+    integers in them or reached through them; `None` where there is none, or where these may change before,
+    even if the memory that the function writes does not overlap them."""
     if len(access.memory.shape) != len(way) + 1:
         return None
     named, rank = (p for p in places_in(function.body) if p.site == access.site), len(access.memory.shape)
@@ -367,14 +376,16 @@ def _subscript(access: Access, function: Function, way: tuple[str, ...]) -> Inde
         return None
     changed = effects(function.body)
     written = changed.scalars | {v.name for v in changed.variables if v.escapes}
-    stored = any(isinstance(place.type, (Integer, Pointer, Struct)) for place in changed.places)
+    stored = any(isinstance(place.type, (Pointer, Struct)) for place in changed.places)
     for node in subexpressions(last.subscript):
         match node:
             case Read(place):
                 of_parameter = place.variable in function.parameters and place.variable.name not in written
                 led = all(isinstance(step, Field) or is_zero(step) for step in place.steps)
-                steady = not place.steps or not (stored or changed.calls)
-                if not (of_parameter and led and steady):
+                if not (of_parameter and led):
+                    return None
+                steady = not (stored or changed.calls) and invariant_place(place, scope, value_of) is not None
+                if place.steps and not steady:
                     return None
             case Constant() | Unary() | Binary() | Cast():
                 pass

@@ -200,12 +200,19 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
                 scope.object_to(inside)
                 continue
             behind = inside.shape[max(len(start.steps) - 1, 0) :]
-            always = not isl.Map(access.region).involves_dims(isl.dim_type.in_, 0, len(known))
-            path, elements, exact = inside, None, exact and "[]" not in behind and always
+            within = _within_object(isl.Map(access.region), bool(start.steps))
+            if "[]" in behind and within is not None and access.subscript is None:
+                begins = tuple(At(ZERO) if isinstance(s, At) else s for s in inside.steps[-len(behind) :])
+                steps = (*inside.steps[: len(inside.steps) - len(behind)], *begins)
+                path, elements = replace(inside, steps=steps), CallRegion(within, known)
+            else:
+                always = not isl.Map(access.region).involves_dims(isl.dim_type.in_, 0, len(known))
+                path, elements, exact = inside, None, exact and "[]" not in behind and always
         text = spell(_pointer(call, access)) if access.parameter >= 0 else access.variable.source_name
         site = call.arguments[access.parameter].site if access.parameter >= 0 else call.site
+        update = access.update if access.parameter < 0 or _is_address_of_number(call, access) else None
         made = RawAccess(
-            path, access.kind, site, access.type, path.base.variable, text, exact, access.update, elements
+            path, access.kind, site, access.type, path.base.variable, text, exact, update, elements
         )
         made.reached = _reached(call, access, path)
         made.bytewise = access.bytewise
@@ -221,16 +228,23 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
 def _of_arguments(
     assumption: Assumption, call: Call, summary: Summary, scope: Scope
 ) -> tuple[Assumption, ...]:
-    """The assumption that the numbers behind two parameters do not overlap, as one on arguments; nothing
-    where these certainly lead to different objects. Any other assumption stays as the callee has it."""
+    """The assumption that the memories behind two parameters do not overlap, as one on arguments; nothing
+    where these are numbers of objects that certainly differ. Any other assumption stays as the callee has
+    it."""
+    if assumption.kind != "no-overlap":
+        return (assumption,)
     numbers = {
         v.source_name: k
         for k, v in enumerate(summary.parameters)
         if isinstance(element_of(v.type), (Integer, Floating))
     }
     given = [call.arguments[numbers[name]] for name in assumption.subjects if name in numbers]
-    if assumption.kind != "no-overlap" or len(given) != 2:
-        return (assumption,)
+    if len(given) != 2:
+        here = no_overlap(*(_of_caller(name, call, summary) for name in assumption.subjects))
+        if _is_part(*here.subjects):
+            text = f"`{call.function}` gets `{here.subjects[0]}` twice, and writes there"
+            scope.refuse(Rejection("may-alias", call.site, text))
+        return (here,)
     first, second = (resolve_pointer(each, scope, value_of) for each in given)
     if isinstance(first, Opaque) or isinstance(second, Opaque) or first.base.name == second.base.name:
         return (assumption,)
@@ -238,6 +252,25 @@ def _of_arguments(
         return ()
     texts = (path_text(each.base, Path(each.base, each.steps).shape) for each in (first, second))
     return (no_overlap(*texts),)
+
+
+def _of_caller(name: str, call: Call, summary: Summary) -> str:
+    """A memory behind a parameter (`m->data`) as the caller spells it (`image.data`), if it has a name
+    there."""
+    parameter, member, rest = name.partition("->")
+    given = (a for v, a in zip(summary.parameters, call.arguments, strict=True) if v.source_name == parameter)
+    match next(given, None):
+        case Read(Place(steps=())) as argument:
+            return f"{spell(argument)}{member}{rest}"
+        case AddressOf(Place(steps=())) as argument if member:
+            return f"{argument.place.variable.source_name}.{rest}"
+        case _:
+            return name
+
+
+def _is_part(whole: str, part: str) -> bool:
+    """True if a memory is the other one, or a member of it, by their spelling."""
+    return part == whole or part.startswith((f"{whole}->", f"{whole}."))
 
 
 def _never_meet(pointer: PointerValue, target: PointerValue, scope: Scope) -> bool:
@@ -250,8 +283,13 @@ def _never_meet(pointer: PointerValue, target: PointerValue, scope: Scope) -> bo
 
 
 def _integers_passed(call: Call, summary: Summary, scope: Scope) -> Iterator[Poly | None]:
-    """Values of the integer arguments of a call, `None` for unknown ones."""
-    for number in summary.integers:
+    """Values of the integer arguments of a call, `None` for unknown ones, and those that choose no elements:
+    their conversions are no concern."""
+    regions = [isl.Map(access.region) for access in summary.accesses if access.region]
+    for position, number in enumerate(summary.integers):
+        if not any(region.involves_dims(isl.dim_type.in_, position, 1) for region in regions):
+            yield None
+            continue
         argument = call.arguments[number]
         value = value_of(_as_size(argument) if number in summary.sizes else argument, scope)
         yield value if isinstance(value, Poly) else None
@@ -343,6 +381,17 @@ def _in_object(path: Path, start: PointerValue, access: SummaryAccess, call: Cal
     every = At(anything(call.site))
     behind = tuple(every if isinstance(s, At) else s for s in path.steps[number + 1 :])
     return replace(path, steps=(*path.steps[: max(number, 0)], *behind))
+
+
+def _within_object(region: isl.Map, led: bool) -> isl.Map | None:
+    """The elements of arrays in one object, without the step to that object where a pointer `led` there;
+    `None` where the pointer goes on to others."""
+    if not led:
+        return region
+    if region.dim(isl.dim_type.out) < 2:
+        return None
+    first = region.range().plain_get_val_if_fixed(isl.dim_type.set, 0)
+    return region.project_out(isl.dim_type.out, 0, 1) if not first.is_nan() and first.is_zero() else None
 
 
 def _is_sole(start: PointerValue) -> bool:
@@ -517,6 +566,13 @@ def _pointer(call: Call, access: SummaryAccess) -> Expr:
     more = way[1:] if isinstance(argument, AddressOf) else way
     place = argument.place
     return Read(Place(place.variable, (*place.steps, *more), Pointer(access.type), place.site))
+
+
+def _is_address_of_number(call: Call, access: SummaryAccess) -> bool:
+    """True if a callee reaches a number by an argument that is its address, so that it updates the copy of a
+    variable that a loop's reduction has."""
+    argument = call.arguments[access.parameter]
+    return isinstance(argument, AddressOf) and not argument.place.steps and argument.place.type == access.type
 
 
 def _path(start: PointerValue, access: SummaryAccess) -> Path:
