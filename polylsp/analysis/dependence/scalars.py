@@ -229,7 +229,7 @@ def recurrences(loop: Loop, calls: Calls) -> Iterator[Recurrence]:
     sure = list(always_run(iteration, completed=True))
     naming = _by_variable(sure)
     assigned = {s.target.variable.name for s in sure if isinstance(s, Assign) and not s.target.steps}
-    tested = {r.place.variable.name for r in _tested(loop)}
+    tested = {r.place.variable.name for r in (*_tested(loop), *_tested_inside(loop, sure))}
     for assign in (s for s in walk(iteration) if isinstance(s, Assign) and not s.target.steps):
         variable = assign.target.variable
         if not _is_own(variable) or variable.name not in assigned:
@@ -240,6 +240,7 @@ def recurrences(loop: Loop, calls: Calls) -> Iterator[Recurrence]:
         loads = _loads(assign, naming)
         decides = variable.name in tested and (
             loads
+            or _is_called_for(assign, naming)
             or _by_choice(assign, loop)
             # A geometric series has a closed form; its steps alone are no work to share out.
             or (
@@ -267,13 +268,23 @@ def _by_variable(sure: list[Simple]) -> dict[str, list[Simple]]:
 
 def _loads(assign: Assign, naming: dict[str, list[Simple]]) -> list[Read]:
     """The reads of memory in an assignment, and in those of the temporaries that it copies."""
+    return [
+        n for s in _with_copied(assign, naming) for n in nodes(s) if isinstance(n, Read) and n.place.steps
+    ]
+
+
+def _is_called_for(assign: Assign, naming: dict[str, list[Simple]]) -> bool:
+    """True if a variable, or a temporary that it copies, gets the value of a function that sees memory."""
+    values = (stripped(s.value) for s in _with_copied(assign, naming))
+    return any(isinstance(value, Call) and not value.pure for value in values)
+
+
+def _with_copied(assign: Assign, naming: dict[str, list[Simple]]) -> list[Assign]:
+    """An assignment, and those of the temporaries that it reads."""
     read = [n for n in nodes(assign) if isinstance(n, Read)]
     copied = {n.place.variable.name for n in read if not n.place.steps} - {assign.target.variable.name}
     temporary = ((name, s) for name in copied for s in naming.get(name, ()) if isinstance(s, Assign))
-    of_copies = [
-        n for name, s in temporary if not s.target.steps and s.target.variable.name == name for n in nodes(s)
-    ]
-    return [n for n in (*read, *of_copies) if isinstance(n, Read) and n.place.steps]
+    return [assign, *(s for name, s in temporary if not s.target.steps and s.target.variable.name == name)]
 
 
 def _is_own(variable: Variable) -> bool:
@@ -387,8 +398,24 @@ def _leads(load: Read, variable: Variable) -> bool:
 
 
 def _tested(loop: Loop) -> list[Read]:
-    """The reads that the test of the loop surely makes."""
-    return [] if loop.condition is None else list(reads_of(Assume(loop.condition, loop.header)))
+    """The reads that the test of the loop surely makes where it lets an iteration run."""
+    pending, found = [] if loop.condition is None else [loop.condition], list[Read]()
+    while pending:
+        condition = pending.pop()
+        if isinstance(condition, Binary) and condition.operator == "&&":
+            pending += (condition.right, condition.left)
+        else:
+            found += reads_of(Assume(condition, loop.header))
+    return found
+
+
+def _tested_inside(loop: Loop, sure: list[Simple]) -> Iterator[Read]:
+    """The reads of conditions on which each iteration surely decides whether it is the last one."""
+    breaks = {id(j) for j in own_jumps(loop.body) if j.kind == "break"}
+    for choice in (s for s in sure if isinstance(s, If)):
+        jumps = (s for s in walk(choice) if isinstance(s, Jump))
+        if any(id(j) in breaks or j.kind == "return" for j in jumps):
+            yield from reads_of(choice)
 
 
 def _first_read(loop: Loop, naming: list[Simple], variable: Variable) -> Read | None:
