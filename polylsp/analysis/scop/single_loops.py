@@ -137,12 +137,14 @@ def _moves_pointer(assign: Assign) -> bool:
 
 
 def _sets_integer(assign: Assign) -> bool:
-    """True if a local integer gets a value that is computed without calls."""
-    variable = assign.target.variable
-    own = variable.storage in ("local", "parameter") and not variable.escapes and not assign.target.steps
-    if not own or assign.operator is not None or not isinstance(variable.type, Integer):
+    """True if a local integer gets a value that is computed without calls, from variables that no call
+    changes."""
+    variable, inside = assign.target.variable, list(subexpressions(assign.value))
+    if assign.target.steps or assign.operator is not None or not isinstance(variable.type, Integer):
         return False
-    return all(not isinstance(each, Call) for each in subexpressions(assign.value))
+    used = (variable, *(n.place.variable for n in inside if isinstance(n, (Read, AddressOf))))
+    own = all(v.storage in ("local", "parameter") and not v.escapes for v in used)
+    return own and not any(isinstance(n, Call) for n in inside)
 
 
 def _still_valid(block: Block, loop: Loop) -> list[Assign]:
