@@ -42,6 +42,7 @@ class Run:
     body: str
     has: tuple[str, ...] = ()
     parameters: str = "int n, double x[restrict n], double y[restrict n]"
+    arguments: str = "70, x, y"
 
 
 RUN = {
@@ -107,6 +108,17 @@ RUN = {
         "for (int i = 0; i < n; i++) { double new = x[i], this = y[i]; x[i] = new * this; }",
         ("new_ * this_",),
     ),
+    "parameters that C++ and the host function keep for themselves": Run(
+        "for (int class = 0; class < status; class++) grid[class] += 2 * error[class];",
+        ("int status_", "(status, error, grid) != 0", "grid[class] += 2 * error[class];"),
+        parameters="int status, double grid[restrict status], double error[restrict status]",
+    ),
+    "rows whose number and length are called as the sizes of a launch": Run(
+        "for (int i = 0; i < grid / 10; i++) for (int j = 0; j < threads; j++)"
+        " x[i * threads + j] += y[i * threads + j];",
+        parameters="int grid, double *restrict x, double *restrict y, int threads",
+        arguments="70, x, y, 7",
+    ),
     "a condition that says nothing to the model": Run(
         "for (int t = 0; t < 10; t++) for (int i = 1; i < n; i++) { y[i] -= n; if (n > 0.5) x[i] += 0.25; }",
         ("if (n > 0.5)", "x[i] += 0.25;"),
@@ -126,7 +138,7 @@ RUN = {
 @pytest.mark.parametrize("run", RUN.values(), ids=RUN.keys())
 def test_runs(run: Run, program: Program, device: Device) -> None:
     function = f"static void f({run.parameters})\n{{\n    {run.body}\n}}\n"
-    text = MAIN.format(function=function, size=70, call="f(70, x, y);")
+    text = MAIN.format(function=function, size=70, call=f"f({run.arguments});")
     answer = asked(text)
     assert isinstance(answer, Edited), answer
     (created,) = answer.created
@@ -248,11 +260,18 @@ def test_a_macro_for_a_call_before_the_loop_is_no_number_of_it() -> None:
     assert not any("START" in each.text for each in answer.replacements)
 
 
-@pytest.mark.parametrize("name", ["error", "blocks", "new", "this", "min"])
-def test_no_array_has_a_name_that_the_file_of_kernels_gives_another_meaning(name: str) -> None:
-    text = f"void f(int n, double *restrict {name}) {{ for (int i = 0; i < n; i++) {name}[i] *= 2; }}\n"
-    assert asked(text) == Declined(f"`{name}` means something else in C++: rename it.")
-    assert isinstance(asked(text.replace(name, "errors")), Edited)
+@pytest.mark.parametrize("name", ["error", "blocks", "new", "this", "min", "status", "grid", "free"])
+def test_a_name_that_the_file_of_kernels_gives_another_meaning_is_another_one_there(name: str) -> None:
+    loop = f"for (int i = 0; i < n; i++) {name}[i] *= 2;"
+    answer = asked(f"struct s {{ int {name}; }};\nvoid f(int n, double *restrict {name}) {{ {loop} }}\n")
+    assert isinstance(answer, Edited)
+    (created,) = answer.created
+    assert f"double *{name}_" in created.text and f"(n, {name})" in "".join(
+        e.text for e in answer.replacements
+    )
+    # Other functions use a variable of the file.
+    shared = f"double {name}[100];\nvoid f(int n) {{ {loop} }}\n"
+    assert asked(shared) == Declined(f"`{name}` means something else in C++: rename it.")
 
 
 def test_no_table_is_declared_inside_the_loop() -> None:

@@ -6,22 +6,25 @@ Works for the nest around a loop, or for all nests of a function.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol, TypeVar
 
 from polylsp.core.language import C
 from polylsp.core.settings import Settings
-from polylsp.core.text import newline
+from polylsp.core.text import Span, newline
 from polylsp.emit.subject import Again, Subject
 from polylsp.ir.effects import loops_in
 from polylsp.ir.program import Variable
-from polylsp.model.action import Answer, Created, Declined, Edited, Replacement
+from polylsp.model.action import Answer, Created, Declined, Edited, Replacement, applied
 from polylsp.model.facts import is_governed
+from polylsp.schedule.chain import fresh_name
 from polylsp.targets.directives.device_loops import is_compiled
+from polylsp.targets.directives.rewriting import differences
 from polylsp.targets.directives.sharing import static_inside
 from polylsp.targets.gpu.cuda_expressions import Unwritable
+from polylsp.targets.gpu.device_names import is_clear
 from polylsp.targets.gpu.host_function import call, host_lines, prototypes
 from polylsp.targets.gpu.host_parameters import Host
 from polylsp.targets.gpu.launched import Launched, device_code, device_lines, launched
@@ -121,7 +124,8 @@ def with_scalars(host: Host) -> Host:
             raise Unwritable(f"More than one variable is called `{each.source_name}` here: rename one.")
     arrays = {each.variable for each in host.memories.buffers if each.hosted}
     for each in sorted(scalars | arrays, key=lambda v: v.name):
-        if setting.words.names.get(each.name, each.source_name) != each.source_name:
+        called = setting.words.names.get(each.name, each.source_name)
+        if called != each.source_name or not is_clear(called, unclear):
             raise Unwritable(f"`{each.source_name}` means something else in C++: rename it.")
     limits = tuple(dict.fromkeys(_limits(host, words)))
     return replace(host, scalars=_ordered(host, scalars), limits=limits)
@@ -165,6 +169,23 @@ class Made:
 def edit(subject: Subject, ordinal: int, settings: Settings, again: Again) -> Answer:
     """Kernels for the nest around a loop; for all nests of the function (0), where those that follow one
     another share the memory on the device."""
+    first = _edit(subject, ordinal, settings, again)
+    if not isinstance(first, Declined) or subject.language != C.name:
+        return first
+    names = _clear_names(subject)
+    made = again(applied(subject.text, _renamed(subject, names))) if names else None
+    found = _edit(made, ordinal, settings, again) if made is not None else first
+    if made is None or isinstance(found, Declined):
+        return first
+    former = {own: name for name, own in names.items()}
+    back = partial(re.sub, rf"\b({'|'.join(former)})\b", lambda word: former[word[0]])
+    whole = tuple(differences(subject.text, back(applied(made.text, found.replacements))))
+    assumed = tuple(replace(each, sentence=back(each.sentence)) for each in found.assumptions)
+    return replace(found, replacements=whole, assumptions=assumed, remarks=tuple(map(back, found.remarks)))
+
+
+def _edit(subject: Subject, ordinal: int, settings: Settings, again: Again) -> Answer:
+    """The edit of a function whose variables keep their names."""
     seen, make = simplified(subject, ordinal), making(subject, settings, again)
     if ordinal == 0:
         every = made_of(seen, make)
@@ -174,6 +195,28 @@ def edit(subject: Subject, ordinal: int, settings: Settings, again: Again) -> An
         one = make(region, frozenset()) if isinstance(region, Region) else region
         answer = _edited(seen, [one]) if isinstance(one, Made) else one
     return said(seen, answer) if seen.members else answer
+
+
+def _clear_names(subject: Subject) -> dict[str, str]:
+    """New names for the variables that the function declares under names that mean something else in the
+    file of the kernels, by these."""
+    shared = {v.source_name for v in subject.variables if v.storage not in ("local", "parameter")}
+    found: dict[str, str] = {}
+    every = {v.source_name for v in subject.variables}
+    for name in sorted(each for each in every - shared if not is_clear(each, every)):
+        found[name] = fresh_name(subject, f"{name}_", taken=list(found.values()))
+    return found
+
+
+def _renamed(subject: Subject, names: Mapping[str, str]) -> list[Replacement]:
+    """Replacements that give variables new names in the function's text; members keep theirs."""
+    words = [subject.token(number) for number in range(len(subject.starts))]
+    spans = {
+        Span(subject.start + subject.starts[k], subject.start + subject.ends[k]): names[word]
+        for k, word in enumerate(words)
+        if word in names and (not k or words[k - 1] not in (".", "->", "struct", "union", "enum"))
+    }
+    return [Replacement(span, name) for span, name in spans.items()]
 
 
 def making(

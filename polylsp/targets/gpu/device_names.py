@@ -49,6 +49,17 @@ RESERVED = frozenset((
 ))  # fmt: skip
 """Names that mean something else in CUDA C++, or in what is written around the user's code."""
 
+_HOST_NAMES = frozenset(("status", "grid", "threads", "malloc", "memcpy", "free"))
+"""Names that a host function in C has for local variables, and the functions that it calls."""
+
+
+def is_clear(name: str, others: Iterable[str]) -> bool:
+    """True if a host function in C can have a parameter of that name, and the `others` of its caller: the
+    file of the kernels gives it no other meaning."""
+    kind, _, rest = name.partition("_")
+    of_buffer = kind in ("device", "staged", "pinned") and rest in others
+    return not of_buffer and name not in RESERVED and name not in _HOST_NAMES
+
 
 @dataclass
 class Fresh:
