@@ -104,6 +104,10 @@ RUN = {
     "functions of math.h": Run(
         "for (int i = 0; i < n; i++) x[i] = sqrt(fabs(y[i])) + pow(x[i], 2);", ("pow(x[i], (double)2)",)
     ),
+    "functions of math.h that round to integers": Run(
+        "for (int i = 0; i < n; i++) x[i] = lrint(2 * y[i]) + llroundf(x[i]) + lround(x[i] * y[i]);",
+        ("llroundf((float)x[i])",),
+    ),
     "names that C++ keeps for itself": Run(
         "for (int i = 0; i < n; i++) { double new = x[i], this = y[i]; x[i] = new * this; }",
         ("new_ * this_",),
@@ -272,6 +276,18 @@ def test_a_name_that_the_file_of_kernels_gives_another_meaning_is_another_one_th
     # Other functions use a variable of the file.
     shared = f"double {name}[100];\nvoid f(int n) {{ {loop} }}\n"
     assert asked(shared) == Declined(f"`{name}` means something else in C++: rename it.")
+
+
+def test_all_loops_of_a_function_are_those_in_its_branches_too(program: Program) -> None:
+    parts = [f"for (int i = 0; i < n; i++) {each};" for each in ("x[i] = 1 + y[i]", "y[i] = 2 - x[i]")]
+    body = f"if (n > 50) {{ {parts[0]} }} else {parts[1]}\n{parts[0]}"
+    function = f"static void f(int n, double *restrict x, double *restrict y)\n{{\n{body}\n}}\n"
+    text = MAIN.format(function=function, size=70, call="f(70, x, y);\nf(50, x, y);")
+    answer = edit("a.c", text, SETTINGS, Ask("cuda", "f", text.index("static void f"), 0))
+    assert isinstance(answer, Edited) and len(answer.created) == 3
+    files = {each.name: each.text for each in answer.created}
+    after = program.build(applied(text, answer.replacements), files)
+    assert program.output(after) == program.output(program.build(text, {}))
 
 
 def test_no_table_is_declared_inside_the_loop() -> None:

@@ -300,7 +300,9 @@ _COMPLEX_MATH = (
 )
 _MIXED_MATH = "fma ldexp scalbn scalbln nan".split()  # noqa: SIM905
 _TO_INTEGER = {
-    "abs": INT, "labs": LONG, "llabs": LONG, "lround": LONG, "llround": LONG, "lrint": LONG, "llrint": LONG,
+    "abs": INT, "labs": LONG, "llabs": LONG,
+    **dict.fromkeys(("lround", "lroundf", "lroundl", "llround", "llroundf", "llroundl"), LONG),
+    **dict.fromkeys(("lrint", "lrintf", "lrintl", "llrint", "llrintf", "llrintl"), LONG),
     "ilogb": INT, "isnan": INT, "isinf": INT, "isfinite": INT, "isnormal": INT, "signbit": INT,
     "fpclassify": INT, "isgreater": INT, "isless": INT, "tolower": INT, "toupper": INT, "isalpha": INT,
     "isdigit": INT, "isalnum": INT, "isspace": INT, "isupper": INT, "islower": INT, "ispunct": INT,

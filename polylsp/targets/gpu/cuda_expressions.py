@@ -121,7 +121,9 @@ DOUBLE_FUNCTIONS = frozenset((
     "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "floor", "ceil", "round", "rint",
     "trunc", "fmin", "fmax", "fmod", "fdim", "hypot", "cbrt", "erf", "erfc", "expm1", "log1p", "copysign",
 ))  # fmt: skip
-"""The functions of `math.h` that a device has."""
+"""The functions of `math.h` that a device has, and that compute real numbers."""
+_ROUNDING = frozenset(("lround", "llround", "lrint", "llrint"))
+"""Those that round to integers."""
 INTEGER_FUNCTIONS: Mapping[str, Type] = {
     "abs": Integer(32, True),
     "labs": Integer(64, True),
@@ -310,9 +312,8 @@ def _call(value: Call, words: Words) -> str:
         return _helper_call(value, words.helpers[name], words)
     if name.endswith('"'):
         return f"{name}[{_converted(value.arguments[0], value.arguments[0].type, words)}]"
-    bits = (
-        64 if name in DOUBLE_FUNCTIONS else 32 if name.endswith("f") and name[:-1] in DOUBLE_FUNCTIONS else 0
-    )
+    device = DOUBLE_FUNCTIONS | _ROUNDING
+    bits = 64 if name in device else 32 if name.endswith("f") and name[:-1] in device else 0
     if name in INTEGER_FUNCTIONS:
         own = INTEGER_FUNCTIONS[name]
         return f"{name}({', '.join(_converted(each, own, words) for each in value.arguments)})"

@@ -78,6 +78,9 @@ def _with(
     what uses members in other ways outside of a site does not matter."""
     leading = {each.site for each in aliases.values()}
     places = [each for each in places_in(subject.function.body) if each.site not in leading]
+    if pointers and site is not None:
+        # Places elsewhere keep their names, by which they may lead to the member.
+        places = [each for each in places if within(each.site, site)]
     by_key: dict[_Key, list[Place]] = {}
     for each in places:
         key = _key(each, aliases)

@@ -79,16 +79,25 @@ def region_of(subject: Subject, ordinal: int) -> Region | Declined:
 
 
 def regions_of(subject: Subject) -> list[Region | Declined]:
-    """All loops of a function of which there is a model: those that follow one another are one region."""
-    runs: list[list[Statement]] = [[]]
-    inside = flat(subject.function.body)
+    """All loops of a function of which there is a model, also in branches: those that follow one another are
+    one region."""
+    return [region_at(subject, run, ()) for run in _runs(subject, flat(subject.function.body))]
+
+
+def _runs(subject: Subject, inside: list[Statement]) -> Iterator[tuple[Statement, ...]]:
+    """Loops of some statements that follow one another, with their initialisations."""
+    run: list[Statement] = []
     heads = {id(s) for each in inside if isinstance(each, Loop) for s in starts(inside, each)}
     for each in inside:
         if isinstance(each, Loop) and subject.nest(each.ordinal) is not None:
-            runs[-1] += [*starts(inside, each), each]
-        elif id(each) not in heads and runs[-1]:
-            runs.append([])
-    return [region_at(subject, tuple(run), ()) for run in runs if run]
+            run += [*starts(inside, each), each]
+        elif id(each) not in heads:
+            yield from [tuple(run)] if run else []
+            run = []
+            if isinstance(each, If):
+                yield from _runs(subject, flat(each.then))
+                yield from _runs(subject, flat(each.otherwise))
+    yield from [tuple(run)] if run else []
 
 
 def region_at(
