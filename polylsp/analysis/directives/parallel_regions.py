@@ -338,7 +338,7 @@ def _varies(
 # --------------------------------------------------------------------------------------------------
 
 
-Who = Literal["all", "shared", "one", "first"]
+Who = Literal["all", "shared", "one", "first", "others"]
 
 _SHARING_OUT = {("for",), ("for", "simd")}
 _PLAIN = {"critical", "atomic", "simd"}
@@ -348,7 +348,8 @@ _DEFERRED = {"task", "taskgroup", "taskloop", "taskwait", "taskyield"}
 @dataclass(frozen=True)
 class Part:
     """A piece of a region. `who` runs it: every thread, all of them together (a loop that is shared out),
-    any one of them, or the first. `directive` says so, where one does; `loop` is the loop shared out."""
+    any one of them, the first, or all others. `directive` says so, where one does; `loop` is the loop shared
+    out."""
 
     who: Who
     site: Site
@@ -424,9 +425,8 @@ class _Cutter:
         site = statement.site
         inside = [d for d in self.region.inside if site.first <= d.at <= site.last]
         if all(d.words[0] in _PLAIN for d in inside):
-            first = self.of_first_thread(statement)
-            who: Who = "all" if first is None else "first"
-            self.parts.append(Part(who, site, (statement,) if first is None else first.statements))
+            split = self.by_first_thread(statement)
+            self.parts += [Part("all", site, (statement,))] if split is None else split
             return
         self.end()
         if isinstance(statement, Loop):
@@ -439,9 +439,9 @@ class _Cutter:
                 self.rounds.append(Rounds(statement, last, first))
         self.end()
 
-    def of_first_thread(self, statement: Simple) -> Block | None:
-        """The code under a test for the number of the first thread (`if (omp_get_thread_num() == 0)`)."""
-        if not isinstance(statement, If) or statement.otherwise.statements:
+    def by_first_thread(self, statement: Simple) -> list[Part] | None:
+        """The branches of a test for the number of the first thread (`if (omp_get_thread_num() == 0)`)."""
+        if not isinstance(statement, If):
             return None
         match stripped(statement.condition):
             case Binary("==", number, Constant(value=0)) | Binary("==", Constant(value=0), number):
@@ -450,7 +450,13 @@ class _Cutter:
                 is_number = _is_thread_number(self.region, stripped(number))
             case _:
                 is_number = False
-        return statement.then if is_number else None
+        if not is_number:
+            return None
+        then, otherwise = (tuple(flat(b.statements)) for b in (statement.then, statement.otherwise))
+        if not then or not otherwise:
+            return [Part("others" if otherwise else "first", statement.site, (*then, *otherwise))]
+        ends = [Site(each[0].site.first, each[-1].site.last) for each in (then, otherwise)]
+        return [Part("first", ends[0], then), Part("others", ends[1], otherwise)]
 
     def directed(self, directive: Directive, body: list[Simple]) -> None:
         """Add the parts of the code that a directive governs."""

@@ -166,7 +166,7 @@ def _team(region: ParallelRegion) -> int:
 def _uses(region: ParallelRegion, model: Sequence[Conflicts], phase: Sequence[Part]) -> Iterator[_Use]:
     """The accesses of one thread in a phase to memory that all of them share."""
     calls, known = effects(region.body).calls, region.directed.calls
-    for part in (each for each in phase if each.who in ("all", "first")):
+    for part in (each for each in phase if each.who in ("all", "first", "others")):
         inside = {one.ordinal for one in region.directed.loops if within(one.site, part.site)}
         for conflicts in model:
             for access in conflicts.scop.accesses:

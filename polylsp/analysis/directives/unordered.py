@@ -252,9 +252,9 @@ def unordered_findings(region: ParallelRegion, model_of: ModelOf) -> Iterator[tu
             kind, directive = _culprit(region, first, second)
             if kind is None or directive.pragma in told:
                 continue
-            shown = _scalar_meeting(uniformity, first, second) or array_meeting(
-                region.sharing, first, second, model_of
-            )
+            shown = _scalar_meeting(uniformity, first, second)
+            if shown is None and "others" not in (first.who, second.who):
+                shown = array_meeting(region.sharing, first, second, model_of)
             if shown is not None:
                 told.add(directive.pragma)
                 yield directive, Unordered(kind, shown)
@@ -273,6 +273,8 @@ def _in_next_round(region: ParallelRegion) -> Iterator[tuple[Loop, Part, Part]]:
     """Parts of a loop around them, and those that a thread gets to in the next round without a barrier."""
     for one in rounds(region):
         for first, second in product(one.last, one.first):
+            if "others" in (first.who, second.who):
+                continue
             if first.who != second.who or first.who not in ("all", "first"):
                 yield one.loop, first, second
 
@@ -280,6 +282,10 @@ def _in_next_round(region: ParallelRegion) -> Iterator[tuple[Loop, Part, Part]]:
 def _culprit(region: ParallelRegion, first: Part, second: Part) -> tuple[UnorderedKind | None, Directive]:
     """Cause that lets two parts run at once, if there is one."""
     directive = first.directive or region.directive
+    kinds = {first.who, second.who}
+    if "others" in kinds and kinds != {"first", "others"}:
+        # One of them may run what another piece has for one thread, or for all together.
+        return None, directive
     if first.who == second.who and first.who in ("all", "first"):
         # What all threads do in one piece is for `every_thread.py`, unless some wait for others there.
         exclusions = region.sharing.construct.exclusions
@@ -308,6 +314,9 @@ def _scalar_meeting(uniformity: Uniformity, first: Part, second: Part) -> Witnes
         for other, sink in sinks:
             is_one = (source.variable, location) == (sink.variable, other)
             if not is_one or "write" not in (source.kind, sink.kind):
+                continue
+            # Branches that set a variable may set it alike.
+            if "others" in (first.who, second.who) and "read" not in (source.kind, sink.kind):
                 continue
             if any(
                 _is_harmless(uniformity, *pair) for pair in ((first, source, sink), (second, sink, source))

@@ -123,7 +123,7 @@ DOUBLE_FUNCTIONS = frozenset((
 ))  # fmt: skip
 """The functions of `math.h` that a device has, and that compute real numbers."""
 _ROUNDING = frozenset(("lround", "llround", "lrint", "llrint"))
-"""Those that round to integers."""
+"""Functions of `math.h` that round to integers, and that a device has."""
 INTEGER_FUNCTIONS: Mapping[str, Type] = {
     "abs": Integer(32, True),
     "labs": Integer(64, True),
