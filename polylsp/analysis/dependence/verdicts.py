@@ -4,7 +4,7 @@ assumptions behind all this.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from polylsp.analysis.dependence.conflicts import Conflict, Conflicts
@@ -230,7 +230,28 @@ def assumptions(
     found: dict[str, Assumption] = {}
     for each in (*scop.inherited, *outer, *own, *overlaps):
         found.setdefault(each.sentence, each)
-    return tuple(found.values())
+    return tuple(_strongest(found.values()))
+
+
+def _strongest(found: Collection[Assumption]) -> Iterator[Assumption]:
+    """The assumptions without those that a size is at least some number, or not negative, where another one
+    says that it is at least a larger number."""
+    lower = [each.subjects for each in found if _is_lower_bound(each)]
+    largest: dict[str, int] = {}
+    for number, size in (each for each in lower if len(each) == 2):
+        largest[size] = max(int(number), largest.get(size, 0))
+    for each in found:
+        *number, size = each.subjects or ("",)
+        less = not number or (number[0].isdecimal() and int(number[0]) < largest.get(size, 0))
+        if not (_is_lower_bound(each) and size in largest and less):
+            yield each
+
+
+def _is_lower_bound(assumption: Assumption) -> bool:
+    """True if it says that a size is positive or not negative, or that it is larger than a number."""
+    return assumption.kind == "in-bounds" and (
+        len(assumption.subjects) == 1 or assumption.subjects[0].isdecimal()
+    )
 
 
 def without_copied_pointers(
