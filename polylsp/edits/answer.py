@@ -98,7 +98,7 @@ def _in_c(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answe
                 edit = _prepared(edit, again)
             return rewritten_first(subject, ask.ordinal, settings, _counting(edit, again), again)
         case "cuda":
-            edit = _counting(_measuring(_edit_of(ask.action, again), again), again)
+            edit = _counting(_testing(_measuring(_edit_of(ask.action, again), again), again), again)
             return counters_first(subject, ask.ordinal, settings, edit, again)
         case "restructure":
             from polylsp.transforms.restructure import restructured
@@ -203,6 +203,13 @@ def _counting(edit: Edit, again: Again) -> Edit:
     from polylsp.targets.gpu.preparation import counted_first
 
     return lambda subject, ordinal, settings: counted_first(subject, ordinal, settings, edit, again)
+
+
+def _testing(edit: Edit, again: Again) -> Edit:
+    """An edit that compares pointers with null before the loops where it needs that."""
+    from polylsp.targets.gpu.preparation import tested_first
+
+    return lambda subject, ordinal, settings: tested_first(subject, ordinal, settings, edit, again)
 
 
 def _prepared(edit: Edit, again: Again) -> Edit:

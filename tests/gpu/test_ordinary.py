@@ -17,7 +17,7 @@ from .device import Device, Program, offloaded
 FOLDER = Path(__file__).parents[1] / "codegen" / "programs"
 LEFT = {
     "structures": 1, "subscripts": 0, "inspected": 0, "helpers": 1, "counted": 0, "row_pointers": 0,
-    "scalar_sums": 0, "scattered": 3,
+    "scalar_sums": 0, "scattered": 3, "optional": 0,
 }  # fmt: skip
 """Numbers of loops without kernels: a `continue` in one of two branches skips what the other runs; a running
 sum."""
@@ -135,6 +135,17 @@ REFUSED = {
         "void f(int n, double *restrict a, const double *restrict b, int *restrict at)\n"
         "{\n    for (int i = 0; i < n; i++) {\n        at[i] /= 2;\n        a[i] = b[at[i]];\n    }\n}\n",
         "How much of `b`",
+    ),
+    "a test for null inside of a macro": (
+        "#define GIVEN(p) ((p) != 0)\n"
+        "void f(int n, double *restrict a, const double *restrict b)\n"
+        "{\n    for (int i = 0; i < n; i++)\n        a[i] = GIVEN(b) ? b[i] : 1;\n}\n",
+        "computation with numbers",
+    ),
+    "a pointer that is tested and set": (
+        "void f(int n, double *restrict a, const double *restrict b)\n"
+        "{\n    for (int i = 0; i < n; i++) {\n        if (b)\n            a[i] = 1;\n        b = 0;\n    }\n}\n",
+        "",
     ),
 }  # fmt: skip
 

@@ -56,7 +56,7 @@ from polylsp.ir.program import (
     within,
 )
 from polylsp.ir.verdict import Parallel
-from polylsp.model.action import Answer, Declined, Replacement, applied
+from polylsp.model.action import Answer, Declined, Edited, Replacement, applied
 from polylsp.model.facts import LoopFacts, parallel_roots
 from polylsp.poly.budget import budgeted
 from polylsp.poly.scop import Access, Scop
@@ -140,17 +140,16 @@ def hoisted_first(subject: Subject, ordinal: int, settings: Settings, edit: Edit
     """The edit of loops on a device, on the text in which local variables have the pointers of structures if
     it is not made otherwise; both as one."""
     first = edit(subject, ordinal, settings)
-    replacements = _hoisted(subject, ordinal) if isinstance(first, Declined) and ordinal else ()
-    made = again(applied(subject.text, replacements)) if replacements else None
-    found = edit(made, ordinal, settings) if made is not None else first
-    if made is None or isinstance(found, Declined):
+    if not isinstance(first, Declined) or not ordinal:
         return first
-    whole = tuple(differences(subject.text, applied(made.text, found.replacements)))
+    found = _on_other_text(subject, ordinal, settings, edit, again, _hoisted(subject, ordinal))
+    if found is None:
+        return first
     # What the loops are assumed to leave alone in memory is in local variables now.
     verdicts = (root.verdict for root in parallel_roots(subject.facts, ordinal))
     before = (each for v in verdicts if isinstance(v, Parallel) for each in v.assumptions)
     assumed = tuple(dict.fromkeys([*found.assumptions, *before]))
-    return replace(found, replacements=whole, assumptions=assumed)
+    return replace(found, assumptions=assumed)
 
 
 def settled_first(subject: Subject, ordinal: int, settings: Settings, edit: Edit) -> Answer:
@@ -181,12 +180,73 @@ def counted_first(subject: Subject, ordinal: int, settings: Settings, edit: Edit
         return first
     roots = parallel_roots(subject.facts, ordinal)
     replacements = [each for root in roots for each in _own_counter(subject, root)]
+    return _on_other_text(subject, ordinal, settings, edit, again, replacements) or first
+
+
+def _on_other_text(
+    subject: Subject,
+    ordinal: int,
+    settings: Settings,
+    edit: Edit,
+    again: Again,
+    replacements: Sequence[Replacement],
+) -> Edited | None:
+    """The edit of loops on the text that some replacements make, and these, as one; `None` if there is
+    none."""
     made = again(applied(subject.text, replacements)) if replacements else None
-    found = edit(made, ordinal, settings) if made is not None else first
-    if made is None or isinstance(found, Declined):
-        return first
+    found = edit(made, ordinal, settings) if made is not None else None
+    if made is None or not isinstance(found, Edited):
+        return None
     whole = tuple(differences(subject.text, applied(made.text, found.replacements)))
     return replace(found, replacements=whole)
+
+
+def tested_first(subject: Subject, ordinal: int, settings: Settings, edit: Edit, again: Again) -> Answer:
+    """The edit of loops that ask whether pointers are null, on the text in which numbers say so if it is not
+    made otherwise; both as one."""
+    first = edit(subject, ordinal, settings)
+    if not isinstance(first, Declined) or not ordinal:
+        return first
+    return _on_other_text(subject, ordinal, settings, edit, again, _tested(subject, ordinal)) or first
+
+
+def _tested(subject: Subject, ordinal: int) -> tuple[Replacement, ...]:
+    """Replacements that compare pointers with null before a nest, and use the results in it; none where there
+    are no such tests, or a pointer may change in the nest."""
+    outer = subject.outermost(ordinal)
+    loop = subject.loop(outer.ordinal)
+    changed = effects(loop).scalars
+    found: dict[str, str] = {}
+    replaced: list[Replacement] = []
+    every = (node for s in walk(loop) if not isinstance(s, Block) for node in nodes(s))
+    for test in (node for node in every if isinstance(node, Binary)):
+        pointer = _compared_with_null(test)
+        if pointer is None:
+            continue
+        name = pointer.source_name
+        own = pointer.storage in ("local", "parameter") and not pointer.escapes
+        if not own or pointer.name in changed or not subject.is_written_out(test.site):
+            return ()
+        found.setdefault(name, fresh_name(subject, f"has_{name}", taken=list(found.values())))
+        text = found[name] if test.operator == "!=" else f"!{found[name]}"
+        replaced.append(Replacement(subject.span(test.site), text))
+    if not found or not takes_a_declaration(subject, stretch_of(subject, outer)):
+        return ()
+    start = subject.span(outer.site).start
+    indentation = subject.indentation(start)
+    lines = [f"{indentation}const int {own} = {name} != 0;" for name, own in found.items()]
+    return (line_before(subject, start, "\n".join(lines)), *dict.fromkeys(replaced))
+
+
+def _compared_with_null(test: Binary) -> Variable | None:
+    """The pointer that is compared with null, if it is a variable."""
+    match test:
+        case Binary("==" | "!=", Read(place=Place(variable, ()), type=Pointer()), Constant(value=0)) | Binary(
+            "==" | "!=", Constant(value=0), Read(place=Place(variable, ()), type=Pointer())
+        ):
+            return variable
+        case _:
+            return None
 
 
 def _own_counter(subject: Subject, root: LoopFacts) -> Iterator[Replacement]:
