@@ -144,7 +144,8 @@ REFUSED = {
     ),
     "a pointer that is tested and set": (
         "void f(int n, double *restrict a, const double *restrict b)\n"
-        "{\n    for (int i = 0; i < n; i++) {\n        if (b)\n            a[i] = 1;\n        b = 0;\n    }\n}\n",
+        "{\n    for (int i = 0; i < n; i++) {\n        if (b)\n            a[i] = 1;\n"
+        "        b = 0;\n    }\n}\n",
         "",
     ),
 }  # fmt: skip
