@@ -66,8 +66,8 @@ class _Place:
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     """The loop `ordinal` over rows, the one over columns directly in it, and the one over terms in that, in
     right-looking form."""
-    whole = _placed(subject, ordinal, settings, False)
-    return whole if isinstance(whole, Edited) else _placed(subject, ordinal, settings, True)
+    in_turn = _placed(subject, ordinal, settings, False)
+    return in_turn if isinstance(in_turn, Edited) else _placed(subject, ordinal, settings, True)
 
 
 def _placed(subject: Subject, ordinal: int, settings: Settings, early: bool) -> Answer:
@@ -87,8 +87,7 @@ def _placed(subject: Subject, ordinal: int, settings: Settings, early: bool) -> 
     if term < _STRIDE or column >= _STRIDE:
         return Declined("The loop over the terms walks through memory in no larger steps than the other one.")
     size = settings.tile_sizes[0] if settings.tile_sizes else _BLOCK
-    kept_order = replace(found, dependences=tuple(d for d in found.dependences if not d.exchangeable))
-    places = _places(kept_order, statements, early, size)
+    places = _places(found, statements, early, size)
     if places is None:
         return Declined("Some element would be handed on before it is complete.")
     return _edited(found, statements, places, size)
@@ -137,12 +136,13 @@ def _statements(subject: Subject, ordinal: int, early: bool) -> tuple[_Statement
 def _places(
     found: Leaves, statements: Sequence[_Statement], early: bool, size: int
 ) -> tuple[_Place, ...] | None:
-    """The first places that keep all dependences, with blocks on a diagonal that do not depend on each
-    other."""
+    """The first places that keep all dependences, but for updates that may change places, with blocks on a
+    diagonal that do not depend on each other."""
+    ordered = replace(found, dependences=tuple(d for d in found.dependences if not d.exchangeable))
     for offset in (0, -1, 1):
         places = tuple(_Place(early and not k, offset) for k, _ in enumerate(statements))
         dates = _dates(found, statements, places, size)
-        if violated(found, dates) is None and carried_at(found, dates, _PARALLEL) is None:
+        if violated(ordered, dates) is None and carried_at(found, dates, _PARALLEL) is None:
             return places
     return None
 
