@@ -24,6 +24,7 @@ from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Answer, Declined, Edited
 from polylsp.schedule.chain import (
     Chain,
+    comments,
     fresh_name,
     is_directed,
     loop_costs,
@@ -189,6 +190,12 @@ def _edited(found: Leaves, statements: Sequence[_Statement], places: Sequence[_P
     words = row.declared or type_words(subject, terms.chain)
     if places[statements.index(terms)].offset:
         element = Counter(fresh_name(subject, f"{column.name}_done"), words)
+    # Comments about the inner loops stand at the one over elements that are complete.
+    outer, inner, own = terms.chain.texts
+    of_terms = next(each for each in inner.parts if each.core == own.span)
+    befores, afters = zip(comments(subject, outer.parts[0]), comments(subject, of_terms), strict=True)
+    lead, after = ("\n".join(filter(None, each)) for each in (befores, reversed(afters)))
+    element = replace(element, lead=lead, after=after)
     steps = {row.name: points.steps[0], column.name: points.steps[1], element.name: points.steps[1]}
     atoms = {**texts, **{name: Opposite(name) for name, step in steps.items() if step < 0}}
     front, block = (
