@@ -48,20 +48,13 @@ that only orders the statements of one point."""
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """A run of statements with the loops around it; `terms`: the loop over the terms is one of these."""
+    """A run of statements with the loops around it; `terms`: the loop over the terms is one of these;
+    `early`: it comes before all terms of its block in the row, and not when its element is complete."""
 
     chain: Chain
     parts: tuple[Part, ...]
-    terms: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Place in the new order: an element is set before any term of its block in the row (`early`), or in its
-    turn; terms are taken when the loop over elements comes to the counter of the term plus `offset`."""
-
+    terms: bool = False
     early: bool = False
-    offset: int = 0
 
 
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
@@ -88,10 +81,11 @@ def _placed(subject: Subject, ordinal: int, settings: Settings, early: bool) -> 
     if term < _STRIDE or column >= _STRIDE:
         return Declined("The loop over the terms walks through memory in no larger steps than the other one.")
     size = settings.tile_sizes[0] if settings.tile_sizes else _BLOCK
-    places = _places(found, statements, early, size)
-    if places is None:
-        return Declined("Some element would be handed on before it is complete.")
-    return _edited(found, statements, places, size)
+    for offset in (0, -1, 1):
+        dates = _dates(found, statements, offset, size)
+        if _is_kept(found, dates):
+            return _edited(found, statements, dates, offset, size)
+    return Declined("Some element would be handed on before it is complete.")
 
 
 # --- What there is -----------------------------------------------------------------------
@@ -125,42 +119,37 @@ def _statements(subject: Subject, ordinal: int, early: bool) -> tuple[_Statement
         return Declined("The loop over the terms does not stand directly among the statements of an element.")
     whole = Chain((*chain.ordinals, inside[0]), (*texts, terms))
     first = int(early and at > 0)
-    runs = (inner.parts[:first], inner.parts[first:at])
-    before = [_Statement(chain, run, False) for run in runs if run]
-    after = [_Statement(chain, run, False) for run in (inner.parts[at + 1 :],) if run]
-    return (*before, _Statement(whole, terms.parts, True), *after)
+    statements = (
+        _Statement(chain, inner.parts[:first], early=True),
+        _Statement(chain, inner.parts[first:at]),
+        _Statement(whole, terms.parts, terms=True),
+        _Statement(chain, inner.parts[at + 1 :]),
+    )
+    return tuple(each for each in statements if each.parts)
 
 
 # --- The order ---------------------------------------------------------------------------
 
 
-def _places(
-    found: Leaves, statements: Sequence[_Statement], early: bool, size: int
-) -> tuple[_Place, ...] | None:
-    """The first places that keep all dependences, but for updates that may change places, with blocks on a
-    diagonal that do not depend on each other."""
+def _is_kept(found: Leaves, dates: Sequence[isl.Map]) -> bool:
+    """True if an order keeps all dependences, but for updates that may change places, and blocks on a
+    diagonal do not depend on each other."""
     ordered = replace(found, dependences=tuple(d for d in found.dependences if not d.exchangeable))
-    for offset in (0, -1, 1):
-        places = tuple(_Place(early and not k, offset) for k, _ in enumerate(statements))
-        dates = _dates(found, statements, places, size)
-        if violated(ordered, dates) is None and carried_at(found, dates, _PARALLEL) is None:
-            return places
-    return None
+    return violated(ordered, dates) is None and carried_at(found, dates, _PARALLEL) is None
 
 
-def _dates(
-    found: Leaves, statements: Sequence[_Statement], places: Sequence[_Place], size: int
-) -> list[isl.Map]:
+def _dates(found: Leaves, statements: Sequence[_Statement], offset: int, size: int) -> list[isl.Map]:
     """Schedule of each statement: `[diagonal, block of rows, row, stage, element in the row, turn, column]`.
-    Rows, and elements of a row, are in the order of the source."""
+    Rows, and elements of a row, are in the order of the source. Terms are taken when the loop over elements
+    comes to the counter of the term plus `offset`."""
     row, column = (found.scop.loops[o].direction for o in statements[0].chain.ordinals[:2])
     of_row, of_column = (f"({size} * floor(i{k} / {size}))" for k in range(2))
     dates: list[isl.Map] = []
-    for number, (statement, place) in enumerate(zip(statements, places, strict=True)):
+    for number, statement in enumerate(statements):
         names = ", ".join(f"i{k}" for k in range(len(statement.chain.ordinals)))
-        element = f"{column} * (i2 + {place.offset})" if statement.terms else f"{column} * i1"
+        element = f"{column} * (i2 + {offset})" if statement.terms else f"{column} * i1"
         turn_of = len(statements) if statement.terms else number
-        turn = f"{int(not place.early)}, {'0' if place.early else element}, {turn_of}"
+        turn = f"{int(not statement.early)}, {'0' if statement.early else element}, {turn_of}"
         blocks = f"{row} * {of_row} + {column} * {of_column}, {of_row}"
         dates.append(isl.Map(f"{{ [{names}] -> [{blocks}, {row} * i0, {turn}, {column} * i1] }}"))
     return dates
@@ -169,7 +158,9 @@ def _dates(
 # --- Text --------------------------------------------------------------------------------
 
 
-def _edited(found: Leaves, statements: Sequence[_Statement], places: Sequence[_Place], size: int) -> Answer:
+def _edited(
+    found: Leaves, statements: Sequence[_Statement], dates: Sequence[isl.Map], offset: int, size: int
+) -> Answer:
     subject = found.subject
     schedule = isl.UnionMap("{ }")
     texts: dict[str, str] = {}
@@ -179,20 +170,20 @@ def _edited(found: Leaves, statements: Sequence[_Statement], places: Sequence[_P
         if isinstance(points, Declined):
             return points
         loops = _plain(subject, statement.chain, points)
-        dates = _dates(found, statements, places, size)[number].intersect_domain(merged(points, texts))
         name = f"L{number}"
-        schedule = schedule.union(dates.set_tuple_name(isl.dim_type.in_, name).to_union_map())
+        own = dates[number].intersect_domain(merged(points, texts)).set_tuple_name(isl.dim_type.in_, name)
+        schedule = schedule.union(own.to_union_map())
         others[name] = Scanned(loops, kept(statement.parts))
     terms = next(each for each in statements if each.terms)
     points = iterations(subject, terms.chain, down=True)
     assert not isinstance(points, Declined)
     row, column, element = _plain(subject, terms.chain, points)
     words = row.declared or type_words(subject, terms.chain)
-    if places[statements.index(terms)].offset:
+    if offset:
         element = Counter(fresh_name(subject, f"{column.name}_done"), words)
     # Comments about the inner loops stand at the one over elements that are complete.
-    outer, inner, own = terms.chain.texts
-    of_terms = next(each for each in inner.parts if each.core == own.span)
+    outer, inner, innermost = terms.chain.texts
+    of_terms = next(each for each in inner.parts if each.core == innermost.span)
     befores, afters = zip(comments(subject, outer.parts[0]), comments(subject, of_terms), strict=True)
     lead, after = ("\n".join(filter(None, each)) for each in (befores, reversed(afters)))
     element = replace(element, lead=lead, after=after)

@@ -236,22 +236,23 @@ def assumptions(
 def _strongest(found: Collection[Assumption]) -> Iterator[Assumption]:
     """The assumptions without those that a size is at least some number, or not negative, where another one
     says that it is at least a larger number."""
-    lower = [each.subjects for each in found if _is_lower_bound(each)]
+    bounds = [_lower_bound(each) for each in found]
     largest: dict[str, int] = {}
-    for number, size in (each for each in lower if len(each) == 2):
-        largest[size] = max(int(number), largest.get(size, 0))
-    for each in found:
-        *number, size = each.subjects or ("",)
-        less = not number or (number[0].isdecimal() and int(number[0]) < largest.get(size, 0))
-        if not (_is_lower_bound(each) and size in largest and less):
-            yield each
+    for size, number in filter(None, bounds):
+        largest[size] = max(number, largest.get(size, 0))
+    return (a for a, bound in zip(found, bounds, strict=True) if not bound or largest[bound[0]] <= bound[1])
 
 
-def _is_lower_bound(assumption: Assumption) -> bool:
-    """True if it says that a size is positive or not negative, or that it is larger than a number."""
-    return assumption.kind == "in-bounds" and (
-        len(assumption.subjects) == 1 or assumption.subjects[0].isdecimal()
-    )
+def _lower_bound(assumption: Assumption) -> tuple[str, int] | None:
+    """The size that an assumption says to be at least a number, and that number: 0 where it is said to be
+    positive or not negative alone."""
+    match assumption.kind, assumption.subjects:
+        case "in-bounds", (size,):
+            return size, 0
+        case "in-bounds", (number, size) if number.isdecimal():
+            return size, int(number) + 1
+        case _:
+            return None
 
 
 def without_copied_pointers(

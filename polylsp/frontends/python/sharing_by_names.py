@@ -1,4 +1,4 @@
-"""Sharing of the arrays that a function creates and refers to by one name, at a loop of that function.
+"""Names of a function that share one array at a loop of the function.
 
 A name is followed by its bindings and uses alone, up to one loop; `array_aliases.py` knows more of arrays
 whose dimensions are told.

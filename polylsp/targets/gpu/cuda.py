@@ -17,11 +17,10 @@ from polylsp.core.text import Span, newline
 from polylsp.emit.subject import Again, Subject
 from polylsp.ir.effects import loops_in
 from polylsp.ir.program import Variable
-from polylsp.model.action import Answer, Created, Declined, Edited, Replacement, applied
+from polylsp.model.action import Answer, Created, Declined, Edited, Replacement
 from polylsp.model.facts import is_governed
 from polylsp.schedule.chain import fresh_name
 from polylsp.targets.directives.device_loops import is_compiled
-from polylsp.targets.directives.rewriting import differences
 from polylsp.targets.directives.sharing import static_inside
 from polylsp.targets.gpu.cuda_expressions import Unwritable
 from polylsp.targets.gpu.device_names import is_clear
@@ -29,7 +28,7 @@ from polylsp.targets.gpu.host_function import call, host_lines, prototypes
 from polylsp.targets.gpu.host_parameters import Host
 from polylsp.targets.gpu.launched import Launched, device_code, device_lines, launched
 from polylsp.targets.gpu.members import said
-from polylsp.targets.gpu.preparation import simplified
+from polylsp.targets.gpu.preparation import on_other_text, simplified
 from polylsp.targets.gpu.region import Region, loops_at, region_of, regions_of
 from polylsp.transforms.expand import with_sums_in_place
 
@@ -173,15 +172,14 @@ def edit(subject: Subject, ordinal: int, settings: Settings, again: Again) -> An
     if not isinstance(first, Declined) or subject.language != C.name:
         return first
     names = _clear_names(subject)
-    made = again(applied(subject.text, _renamed(subject, names))) if names else None
-    found = _edit(made, ordinal, settings, again) if made is not None else first
-    if made is None or isinstance(found, Declined):
-        return first
     former = {own: name for name, own in names.items()}
     back = partial(re.sub, rf"\b({'|'.join(former)})\b", lambda word: former[word[0]])
-    whole = tuple(differences(subject.text, back(applied(made.text, found.replacements))))
+    kernels = partial(_edit, again=again)
+    found = on_other_text(subject, ordinal, settings, kernels, again, _renamed(subject, names), back)
+    if found is None:
+        return first
     assumed = tuple(replace(each, sentence=back(each.sentence)) for each in found.assumptions)
-    return replace(found, replacements=whole, assumptions=assumed, remarks=tuple(map(back, found.remarks)))
+    return replace(found, assumptions=assumed, remarks=tuple(map(back, found.remarks)))
 
 
 def _edit(subject: Subject, ordinal: int, settings: Settings, again: Again) -> Answer:

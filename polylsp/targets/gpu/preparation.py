@@ -5,7 +5,7 @@ made of it. Local pointers to rows need no text: subscripts stand for them in th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from polylsp.analysis.scop.regions import Nest
@@ -142,7 +142,7 @@ def hoisted_first(subject: Subject, ordinal: int, settings: Settings, edit: Edit
     first = edit(subject, ordinal, settings)
     if not isinstance(first, Declined) or not ordinal:
         return first
-    found = _on_other_text(subject, ordinal, settings, edit, again, _hoisted(subject, ordinal))
+    found = on_other_text(subject, ordinal, settings, edit, again, _hoisted(subject, ordinal))
     if found is None:
         return first
     # What the loops are assumed to leave alone in memory is in local variables now.
@@ -180,24 +180,25 @@ def counted_first(subject: Subject, ordinal: int, settings: Settings, edit: Edit
         return first
     roots = parallel_roots(subject.facts, ordinal)
     replacements = [each for root in roots for each in _own_counter(subject, root)]
-    return _on_other_text(subject, ordinal, settings, edit, again, replacements) or first
+    return on_other_text(subject, ordinal, settings, edit, again, replacements) or first
 
 
-def _on_other_text(
+def on_other_text(
     subject: Subject,
     ordinal: int,
     settings: Settings,
     edit: Edit,
     again: Again,
     replacements: Sequence[Replacement],
+    back: Callable[[str], str] = str,
 ) -> Edited | None:
     """The edit of loops on the text that some replacements make, and these, as one; `None` if there is
-    none."""
+    none. What `back` undoes in a text is no part of it."""
     made = again(applied(subject.text, replacements)) if replacements else None
     found = edit(made, ordinal, settings) if made is not None else None
     if made is None or not isinstance(found, Edited):
         return None
-    whole = tuple(differences(subject.text, applied(made.text, found.replacements)))
+    whole = tuple(differences(subject.text, back(applied(made.text, found.replacements))))
     return replace(found, replacements=whole)
 
 
@@ -207,7 +208,7 @@ def tested_first(subject: Subject, ordinal: int, settings: Settings, edit: Edit,
     first = edit(subject, ordinal, settings)
     if not isinstance(first, Declined) or not ordinal:
         return first
-    return _on_other_text(subject, ordinal, settings, edit, again, _tested(subject, ordinal)) or first
+    return on_other_text(subject, ordinal, settings, edit, again, _tested(subject, ordinal)) or first
 
 
 def _tested(subject: Subject, ordinal: int) -> tuple[Replacement, ...]:
