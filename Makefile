@@ -3,8 +3,8 @@
 # make test-all  the same, with the whole of the sweeps
 # make help      what else there is
 
-PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 python3.10,$(shell \
-    $(p) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 14))' 2>/dev/null && echo $(p))))
+PYTHON ?= $(firstword $(foreach p,python3 python3.14 python3.13 python3.12 python3.11 python3.10,$(shell \
+    $(p) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 15))' 2>/dev/null && echo $(p))))
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -30,7 +30,7 @@ IN_VSCODE = if ! command -v chromium >/dev/null; then $(SKIP) VS Code: the packa
 setup: $(READY)  ## the environment, in .venv
 
 $(READY): pyproject.toml constraints.txt
-	@test -n "$(PYTHON)" || { echo "polylsp needs Python 3.10 to 3.13: install one, or say make PYTHON=..." >&2; exit 1; }
+	@test -n "$(PYTHON)" || { echo "polylsp needs Python 3.10 to 3.14: install one, or say make PYTHON=..." >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
 	    { echo "$(PYTHON) cannot make virtual environments: on Debian, apt-get install python3-venv" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

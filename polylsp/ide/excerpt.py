@@ -1,4 +1,5 @@
-"""Spelling of accesses as in the user's source: slices of it, and concrete elements of arrays."""
+"""Accesses as the user's source spells them: slices of it, concrete elements of arrays, and what the text
+around a dependence says of running sums and generators."""
 
 from __future__ import annotations
 
@@ -6,9 +7,10 @@ import ast
 import re
 from collections.abc import Mapping
 
+from polylsp.core.language import PYTHON
 from polylsp.core.text import Source, Span
-from polylsp.ir.verdict import AccessPoint
-from polylsp.model.facts import PlacedFunction
+from polylsp.ir.verdict import AccessPoint, Dependence
+from polylsp.model.facts import LoopFacts, PlacedFunction
 
 LIMIT = 60
 
@@ -96,3 +98,48 @@ def _combine(operator: ast.operator, left: int | None, right: int | None) -> int
             return quotient if isinstance(operator, ast.Div) else left - right * quotient
         case _:
             return None
+
+
+_WRITE = r"\b{name}\b(?:\s*\[[^\]]*\])*\s*(?:(?:[-+*/%&|^]|<<|>>|\*\*|//)?=(?!=)|\+\+|--)"
+_REST = re.compile(r"[ \t]*(\+?=)(?!=)([^;\n]*)(?:;|\n|$)")
+"""Operator and right side of an assignment, after its target."""
+_DRAWS = re.compile(r"\b(rand_r)\s*\(\s*\Z")
+
+
+def generator_words(source: Source, placed: PlacedFunction, dependence: Dependence) -> str:
+    """Name of a generator of random numbers that both ends of a dependence give their state, or empty."""
+    ends = {placed.span(each.site).start for each in (dependence.source, dependence.sink)}
+    draws = {_DRAWS.search(source.text, max(0, at - 40), at) for at in ends}
+    return (
+        "; `rand_r` goes on from the state that it is given: use one state per thread" if all(draws) else ""
+    )
+
+
+def running_sum_words(source: Source, placed: PlacedFunction, loop: LoopFacts, dependence: Dependence) -> str:
+    """Name of a running sum and its parallel form, or empty: `s += …` whose partial sums are used (else it is
+    a reduction), or `a[i] = a[i - 1] + …`, where the loop assigns the variable at no other place."""
+    write, read = dependence.source, dependence.sink
+    if dependence.kind != "flow" or dependence.distance != 1 or write.variable != read.variable:
+        return ""
+    end = placed.span(write.site).end
+    found = _REST.match(source.text, end)
+    span, name = placed.span(loop.site), re.escape(write.variable)
+    writes = re.findall(_WRITE.format(name=name), source.text[span.start : span.end])
+    if found is None or len(writes) != 1:
+        return ""
+    target = access_excerpt(source, placed, read)
+    right = re.sub(r"\[[^\]]*\]", "[]", found[2].replace(target, "\0"))
+    terms = [each.strip() for each in right.split("+")] if not re.search(r"[?:-]", right) else []
+    others = [each for each in terms if each != "\0"]
+    is_added = found[1] == "=" and len(terms) - len(others) == 1 and others
+    mentions = re.compile(rf"\b{re.escape(write.variable)}\b")
+    used = len(mentions.findall(source.text, span.start, span.end)) - 1 - (found[1] == "=")
+    if "[" not in access_excerpt(source, placed, write) and not used:
+        # A sum whose parts nobody reads is a reduction, unless its steps are rounded to another type.
+        return ""
+    if any(mentions.search(each) or "\0" in each for each in others) or not (
+        is_added or (found[1] == "+=" and terms)
+    ):
+        return ""
+    advice = "`np.cumsum` or a parallel scan" if placed.answer.language == PYTHON.name else "a parallel scan"
+    return f"; `{write.variable}` is a running sum: use {advice}"

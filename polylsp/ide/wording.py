@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import combinations
 
 from typing_extensions import assert_never
 
 from polylsp.core.language import PYTHON, C
 from polylsp.core.text import Source
-from polylsp.ide.excerpt import access_excerpt, element
+from polylsp.ide.excerpt import access_excerpt, element, generator_words, running_sum_words
 from polylsp.ir.program import ArrayStatements, Rejection, Site
 from polylsp.ir.verdict import (
     AccessPoint,
@@ -75,8 +74,8 @@ def verdict_sentence(source: Source, placed: PlacedFunction, loop: LoopFacts) ->
         case Sequential(witness=witness, former=former, advice=advice):
             obstacle = dependence_clause(source, placed, witness.dependence)
             told = f"{obstacle}{condition_words(witness)}{_example(witness)}{_former_words(former)}"
-            known = f"; {advice}" if advice else ""
-            told += known or _running_sum_words(source, placed, loop, witness.dependence)
+            known = f"; {advice}" if advice else generator_words(source, placed, witness.dependence)
+            told += known or running_sum_words(source, placed, loop, witness.dependence)
             return capital(f"{subject(loop)} cannot run in parallel: {told}.")
         case Unknown() as verdict:
             return capital(_swap_words(source, placed, loop) or _unknown_sentence(placed, loop, verdict))
@@ -167,7 +166,8 @@ def dependence_clause(source: Source, placed: PlacedFunction, dependence: Depend
 
 def place(source: Source, placed: PlacedFunction, access: AccessPoint) -> str:
     """An access and its line: "`a[i - 1]` on line 12", "`total` in `add(x)` on line 12"."""
-    text = access_excerpt(source, placed, access)
+    # An address that a call gets stands for what the call reads and writes there.
+    text = access_excerpt(source, placed, access).removeprefix("&")
     in_call = text.endswith(")") and not re.search(rf"\b{re.escape(access.variable)}\b", text)
     called = f"`{access.variable}` in " if in_call else ""
     return f"{called}`{text}` on line {site_line(source, placed, access.site)}"
@@ -209,7 +209,7 @@ def example_words(witness: Witness) -> str:
     first, second = _iterations(witness.source_iteration, witness.sink_iteration)
     dependence = witness.dependence
     values = dict(witness.parameters) | dict(witness.source_iteration)
-    what = element(dependence.source.text, values) or dependence.source.text
+    what = (element(dependence.source.text, values) or dependence.source.text).removeprefix("&")
     if not first:
         return ""
     if dependence.order:
@@ -223,7 +223,7 @@ def assumption_words(assumptions: Sequence[Assumption], most: int = _SHOWN_ASSUM
     overlaps = [a for a in assumptions if a.kind == "no-overlap"]
     others = [a for a in assumptions if a.kind != "no-overlap"]
     sentences = list(dict.fromkeys(a.sentence for a in others))
-    parts = _overlap_words(overlaps) + [_open(one) for one in _types_together(sentences)]
+    parts = overlap_words(overlaps) + [_open(one) for one in _types_together(sentences)]
     if len(parts) > most:
         left = len(parts) - most
         parts = [
@@ -252,13 +252,16 @@ def _types_together(sentences: Sequence[str]) -> Iterator[str]:
 
 
 def reduction_words(reductions: Sequence[Reduction]) -> str:
-    """Reductions as a phrase: "a `+` reduction of `s`"."""
-    return listing(
-        [
-            f"a `{r.operator}` reduction of {'the elements of ' if r.is_array else ''}`{r.variable}`"
-            for r in reductions
-        ]
-    )
+    """Reductions as a phrase, one part per operator: "a `+` reduction of `s` and the elements of `h`"."""
+    return listing([_of_operator(o, reductions) for o in dict.fromkeys(r.operator for r in reductions)])
+
+
+def _of_operator(operator: str, reductions: Sequence[Reduction]) -> str:
+    of = [r for r in reductions if r.operator == operator]
+    numbers = [f"`{r.variable}`" for r in of if not r.is_array or r.is_member]
+    arrays = [f"`{r.variable}`" for r in of if r.is_array and not r.is_member]
+    elements = [f"the elements of {listing(arrays)}"] if arrays else []
+    return f"a `{operator}` reduction of {' and '.join([*filter(None, [listing(numbers)]), *elements])}"
 
 
 def private_words(verdict: Parallel) -> str:
@@ -312,10 +315,11 @@ def _times(number: int) -> str:
 
 
 def listing(parts: Sequence[str]) -> str:
-    """Words in a row: "a, b and c"."""
+    """Words in a row: "a, b and c"; with a comma before "and" where one of them is a row itself."""
     if len(parts) <= 1:
         return "".join(parts)
-    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+    is_nested = any(", " in each for each in parts)
+    return f"{', '.join(parts[:-1])}{',' if is_nested else ''} and {parts[-1]}"
 
 
 def rounded(number: int) -> str:
@@ -367,41 +371,6 @@ def copies_words(former: Sequence[tuple[str, str]]) -> tuple[str, str]:
     return reads, f"{'a copy' if len(arrays) == 1 else 'copies'} of {listing([*arrays])}"
 
 
-def _running_sum_words(
-    source: Source, placed: PlacedFunction, loop: LoopFacts, dependence: Dependence
-) -> str:
-    """Name of a running sum and its parallel form, or empty: `s += …` whose partial sums are used (else it is
-    a reduction), or `a[i] = a[i - 1] + …`, where the loop assigns the variable at no other place."""
-    write, read = dependence.source, dependence.sink
-    if dependence.kind != "flow" or dependence.distance != 1 or write.variable != read.variable:
-        return ""
-    end = placed.span(write.site).end
-    found = _REST.match(source.text, end)
-    span, name = placed.span(loop.site), re.escape(write.variable)
-    writes = re.findall(_WRITE.format(name=name), source.text[span.start : span.end])
-    if found is None or len(writes) != 1:
-        return ""
-    target = access_excerpt(source, placed, read)
-    right = re.sub(r"\[[^\]]*\]", "[]", found[2].replace(target, "\0"))
-    terms = [each.strip() for each in right.split("+")] if not re.search(r"[?:-]", right) else []
-    others = [each for each in terms if each != "\0"]
-    is_added = found[1] == "=" and len(terms) - len(others) == 1 and others
-    mentions = re.compile(rf"\b{re.escape(write.variable)}\b")
-    used = len(mentions.findall(source.text, span.start, span.end)) - 1 - (found[1] == "=")
-    if "[" not in access_excerpt(source, placed, write) and not used:
-        # A sum whose parts nobody reads is a reduction, unless its steps are rounded to another type.
-        return ""
-    if any(mentions.search(each) or "\0" in each for each in others) or not (
-        is_added or (found[1] == "+=" and terms)
-    ):
-        return ""
-    advice = "`np.cumsum` or a parallel scan" if placed.answer.language == PYTHON.name else "a parallel scan"
-    return f"; `{write.variable}` is a running sum: use {advice}"
-
-
-_WRITE = r"\b{name}\b(?:\s*\[[^\]]*\])*\s*(?:(?:[-+*/%&|^]|<<|>>|\*\*|//)?=(?!=)|\+\+|--)"
-_REST = re.compile(r"[ \t]*(\+?=)(?!=)([^;\n]*)(?:;|\n|$)")
-"""Operator and right side of an assignment, after its target."""
 _CHANGES = re.compile(r"`(\w+)` changes in this loop in a way that cannot be followed")
 
 
@@ -451,19 +420,41 @@ def _values(iteration: Sequence[tuple[str, int]]) -> str:
     return ", ".join(str(value) for _, value in iteration)
 
 
-def _overlap_words(assumptions: Sequence[Assumption]) -> list[str]:
-    """Pairs that must not overlap, joined where that is shorter."""
+def overlap_words(assumptions: Sequence[Assumption]) -> list[str]:
+    """Pairs that must not overlap, in few clauses: each covers the pairs within a group of names, and those
+    between that group and others. The names of a group have the partners of the name in most pairs."""
     pairs = {frozenset(a.subjects) for a in assumptions}
     names = list(dict.fromkeys(name for a in assumptions for name in a.subjects))
     if len(pairs) <= 1 or any(len(pair) != 2 for pair in pairs):
         return list(dict.fromkeys(_open(a.sentence) for a in assumptions))
-    if all(frozenset(pair) in pairs for pair in combinations(names, 2)):
-        return [f"{_few(names)} do not overlap"]
-    common = [name for name in names if all(name in pair for pair in pairs)]
-    if common:
-        others = _few([name for name in names if name != common[0]])
-        return [f"`{common[0]}` does not overlap {others.replace(' and ', ' or ')}"]
-    return list(dict.fromkeys(_open(a.sentence) for a in assumptions))
+    partners = {name: {other for other in names if frozenset((name, other)) in pairs} for name in names}
+    found: list[str] = []
+    while any(partners.values()):
+        first = max(names, key=lambda name: len(partners[name]))
+        each_other = [name for name in names if partners[name] | {name} == partners[first] | {first}]
+        others = [name for name in names if name in partners[first] and name not in each_other]
+        alike = each_other if others else []
+        if len(each_other) == 1:
+            alike = [name for name in names if partners[name] == partners[first]]
+        found.append(_apart_words(alike or each_other, others, len(each_other) > 1))
+        for name in (*alike, *each_other):
+            for other in partners[name]:
+                partners[other] -= {name}
+            partners[name] = set()
+    return found
+
+
+def _apart_words(group: Sequence[str], others: Sequence[str], each_other: bool) -> str:
+    """A clause on names that overlap none of some others, nor each other."""
+    if not others:
+        return f"{_few(group)} do not overlap"
+    if len(group) == len(others) == 1:
+        return f"{_few(sorted((*group, *others)))} do not overlap"
+    verb = "do" if len(group) > 1 else "does"
+    far = _few(others)
+    if each_other:
+        far = f"each other, {far}" if len(others) > 1 else f"each other and {far}"
+    return f"{_few(group)} {verb} not overlap {' or '.join(far.rsplit(' and ', 1))}"
 
 
 def _few(names: Sequence[str]) -> str:

@@ -34,7 +34,7 @@ _C: dict[LibraryEffect, str] = {
     ),
     "hidden-state": (
         "rand srand random srandom initstate setstate drand48 lrand48 mrand48 erand48 nrand48 jrand48 "
-        "srand48 seed48 lcong48 rand_r random_r strtok strtok_r strerror localtime gmtime ctime "
+        "srand48 seed48 lcong48 random_r strtok strtok_r strerror localtime gmtime ctime "
         "asctime setlocale getenv setenv putenv unsetenv tmpnam tempnam mkstemp readdir getpwnam "
         "getpwuid gethostbyname basename dirname hsearch hcreate mblen mbtowc wctomb signal raise "
         "atexit getopt getopt_long"
@@ -126,7 +126,7 @@ _GENERATORS = {
     "rand": "rand_r", "random": "random_r", "drand48": "erand48", "lrand48": "nrand48", "mrand48": "jrand48",
     "srand": "rand_r", "srandom": "random_r", "srand48": "erand48", "seed48": "erand48", "lcong48": "erand48",
 }  # fmt: skip
-_STATE_OF_CALLER = frozenset(("rand_r", "random_r", "erand48", "nrand48", "jrand48", "strtok_r"))
+_STATE_OF_CALLER = frozenset(("random_r", "erand48", "nrand48", "jrand48", "strtok_r"))
 
 _PYTHON: tuple[tuple[str, LibraryEffect], ...] = (
     ("print", "output"),

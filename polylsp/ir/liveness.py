@@ -24,9 +24,12 @@ from polylsp.ir.program import (
     Declare,
     Evaluate,
     Expr,
+    Floating,
     Function,
     If,
     Index,
+    Integer,
+    Invariant,
     Jump,
     Loop,
     Place,
@@ -36,10 +39,12 @@ from polylsp.ir.program import (
     Statement,
     Struct,
     Type,
+    Unary,
     Unsupported,
     Variable,
     stripped,
     subexpressions,
+    subscripts,
 )
 
 Live = frozenset[str]
@@ -173,6 +178,81 @@ def addresses_held(function: Function, trusted: Container[str]) -> frozenset[str
     return frozenset(
         v.name for v in known if v.escapes and (not every[v.name] or every[v.name] > given[v.name])
     )
+
+
+def data_only(function: Function) -> frozenset[str]:
+    """The local integers (unique names) whose values reach no subscript, condition or address and no integer
+    that a function gets or returns, but only numbers that are computed."""
+    flows: dict[str, set[str]] = {}
+    decisive: set[str] = set()
+    for statement in walk(function.body):
+        if isinstance(statement, Unsupported):
+            return frozenset()
+        values = expressions(statement)
+        if isinstance(statement, Assign):
+            of_integer = isinstance(statement.target.type, Integer)
+            into = flows.setdefault(statement.target.variable.name, set()) if of_integer else set[str]()
+            _sort_reads(next(values), into, decisive)
+        elif isinstance(statement, Evaluate):
+            _sort_reads(next(values), set(), decisive)
+        for value in values:
+            decisive |= _names_in(value)
+    pending = [*decisive]
+    while pending:
+        reached = flows.get(pending.pop(), set()) - decisive
+        decisive |= reached
+        pending += reached
+    own = (
+        v for v in effects(function.body).variables if v.storage == "local" and isinstance(v.type, Integer)
+    )
+    return frozenset(v.name for v in own if v.name not in decisive)
+
+
+def _sort_reads(value: Expr, into: set[str], decisive: set[str]) -> None:
+    """Add the variables of which a number is computed to `into`, and to `decisive` those that choose
+    elements, branches and addresses in it, or that functions get; a real number decides nothing here."""
+    if isinstance(value.type, (Pointer, Struct)) and not isinstance(value, Call):
+        decisive |= _names_in(value)
+        return
+    match value:
+        case Read(place):
+            into.add(place.variable.name)
+            for each in subscripts(place):
+                decisive |= _names_in(each)
+        case Cast(operand):
+            _sort_reads(operand, into if isinstance(value.type, Integer) else set(), decisive)
+        case Unary(_, operand):
+            _sort_reads(operand, into, decisive)
+        case Binary(operator, left, right):
+            if operator in ("&&", "||"):
+                decisive |= _names_in(left)
+            _sort_reads(left, into, decisive)
+            _sort_reads(right, into, decisive)
+        case Select(condition, then, otherwise):
+            decisive |= _names_in(condition)
+            _sort_reads(then, into, decisive)
+            _sort_reads(otherwise, into, decisive)
+        case Call():
+            for argument in value.arguments:
+                _sort_argument(argument, decisive)
+        case Constant() | Invariant() | AddressOf():
+            pass
+
+
+def _sort_argument(argument: Expr, decisive: set[str]) -> None:
+    """As `_sort_reads`, for an argument of a call. The value behind an address that is only lent is data."""
+    inner = stripped(argument)
+    if isinstance(inner, AddressOf):
+        for each in subscripts(inner.place):
+            decisive |= _names_in(each)
+    elif isinstance(argument.type, Floating):
+        _sort_reads(argument, set(), decisive)
+    else:
+        decisive |= _names_in(argument)
+
+
+def _names_in(value: Expr) -> set[str]:
+    return {n.place.variable.name for n in subexpressions(value) if isinstance(n, (Read, AddressOf))}
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,11 +46,13 @@ class Assumption:
 @dataclass(frozen=True, slots=True)
 class Reduction:
     """Updates of `variable` by `operator`, which may be reassociated; `variable` is the source
-    name of a scalar or an array (then its elements are reduced)."""
+    name of a scalar or an array (then its elements are reduced), or the path of a number in memory
+    (`is_member`: `s->total`), which clauses treat as they do an element."""
 
     operator: ReductionOperator
     variable: str
     is_array: bool = False
+    is_member: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from itertools import combinations
+from random import Random
 
 import facts
 import pytest
@@ -10,6 +13,7 @@ from polylsp.core.text import Source, Span
 from polylsp.engine.queries import analyse
 from polylsp.ide.diagnostics import LOOP_CODES, diagnostics, function_diagnostics
 from polylsp.ide.hints import hints
+from polylsp.ide.wording import overlap_words
 from polylsp.ir.program import Rejection
 from polylsp.ir.verdict import Assumption, Parallel, Reduction, Unknown, word
 from polylsp.model.facts import Transform
@@ -120,6 +124,19 @@ def test_only_the_outermost_sequential_loop_carries_the_transform() -> None:
             "`a` and `b` do not overlap and `c` and `d` do not overlap; "
             "declare them `restrict` to promise it",
         ),
+        (
+            [("x", "y"), ("x", "a"), ("x", "b"), ("y", "a"), ("y", "b")],
+            "`x` and `y` do not overlap each other, `a` or `b`; declare `x` and `y` `restrict` to promise it",
+        ),
+        (
+            [("x", "a"), ("x", "b"), ("y", "a"), ("y", "b")],
+            "`x` and `y` do not overlap `a` or `b`; declare `x` and `y` `restrict` to promise it",
+        ),
+        (
+            [("x", "y"), ("x", "a"), ("x", "b"), ("y", "a"), ("y", "b"), ("c", "a"), ("c", "d")],
+            "`x` and `y` do not overlap each other, `a` or `b`, and `c` does not overlap `a` or `d`; "
+            "declare `x` and `y` `restrict` to promise it",
+        ),
     ],
 )
 def test_overlaps_are_told_together(pairs: list[tuple[str, str]], sentence: str) -> None:
@@ -127,6 +144,22 @@ def test_overlaps_are_told_together(pairs: list[tuple[str, str]], sentence: str)
     finding = one(Parallel(tuple(facts.no_overlap(*pair) for pair in pairs)))
     assert finding.code == "needs-restrict"
     assert finding.message == f"`i` can run in parallel if {sentence}."
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_clauses_on_overlaps_say_all_pairs_and_no_other(seed: int) -> None:
+    drawn = Random(seed)
+    names = "abcdefg"[: drawn.randint(2, 7)]
+    every = [*combinations(names, 2)]
+    pairs = {frozenset(p) for p in drawn.sample(every, drawn.randint(1, len(every)))}
+    said: set[frozenset[str]] = set()
+    for clause in overlap_words([facts.no_overlap(*sorted(pair)) for pair in sorted(pairs, key=sorted)]):
+        left, _, right = clause.partition("not overlap")
+        group, others = (re.findall(r"`(\w)`", part) for part in (left, right))
+        if not others or "each other" in right:
+            said |= {frozenset(pair) for pair in combinations(group, 2)}
+        said |= {frozenset((one, other)) for one in group for other in others}
+    assert said == pairs
 
 
 def test_an_assumption_of_another_kind_wins_over_restrict() -> None:

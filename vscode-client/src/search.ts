@@ -35,8 +35,8 @@ export interface Nothing {
 }
 
 export const OLDEST = [3, 10] as const;
-const TOO_NEW = [3, 14] as const;
-const NAMES = ['python3', 'python3.13', 'python3.12', 'python3.11', 'python3.10', 'python'];
+const TOO_NEW = [3, 15] as const;
+const NAMES = ['python3', 'python3.14', 'python3.13', 'python3.12', 'python3.11', 'python3.10', 'python'];
 
 /** The server: as the settings say; else in a Python of the workspace; else on PATH; else the copy that came with
  * the extension, in any Python that has what it needs. */
@@ -153,7 +153,7 @@ function isGood(answer: Interpreter | Error): answer is Interpreter {
 
 function why(python: Interpreter): string {
   if (!isRecent(python)) {
-    return `is ${python.version.join('.')}, and polylsp needs 3.10 to 3.13`;
+    return `is ${python.version.join('.')}, and polylsp needs 3.10 to 3.14`;
   }
   return `lacks ${python.missing.join(', ')}`;
 }
@@ -179,7 +179,7 @@ function nothing(asked: readonly Answered[]): Nothing {
   const usable = asked.map((each) => each.answer).find((each): each is Interpreter => !(each instanceof Error) && isRecent(each));
   if (!usable) {
     const found = asked.length ? 'The Pythons on this machine are too old or too new' : 'There is no Python on this machine';
-    const message = `${found}, and polylsp needs Python 3.10 to 3.13: install one, or name one in the setting polylsp.interpreter.`;
+    const message = `${found}, and polylsp needs Python 3.10 to 3.14: install one, or name one in the setting polylsp.interpreter.`;
     return { message, tried };
   }
   const message = `polylsp needs a few Python packages (its analysis runs in islpy), which no Python here has.`;

@@ -138,7 +138,9 @@ def _classify(
         if called is not None:
             found.unreachable.append(_added_up_in_callee(called, update))
             return
-        found.reductions.append(Reduction(update, memory.path, memory.dimensions > memory.scoped))
+        is_member = bool(memory.shape) and memory.shape[-1] != "[]"
+        is_array = memory.dimensions > memory.scoped
+        found.reductions.append(Reduction(update, memory.path, is_array, is_member))
         found.assumed += [assumption for a in accesses for assumption in a.assumed]
         return
     if is_set or separate():

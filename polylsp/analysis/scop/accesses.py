@@ -7,15 +7,22 @@ iterations that run in parallel evaluate `e` in any case, so its operands must b
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import islpy as isl
 
-from polylsp.analysis.scop.array_contents import without_given
+from polylsp.analysis.scop.array_contents import Store, store_of, without_given
 from polylsp.analysis.scop.call_effects import allocates, call_accesses, is_quiet
-from polylsp.analysis.scop.evaluation import assume_untouched, condition_of, declared_extents, value_of
+from polylsp.analysis.scop.evaluation import (
+    assume_untouched,
+    condition_of,
+    declared_extents,
+    opaque,
+    value_of,
+)
 from polylsp.analysis.scop.paths import (
     Path,
     RawAccess,
@@ -28,7 +35,7 @@ from polylsp.analysis.scop.paths import (
 from polylsp.analysis.scop.summaries import Calls
 from polylsp.analysis.scop.symbolic_value import ZERO, Compare, NotAffineError, condition_cases
 from polylsp.analysis.scop.walk_scope import Scope, may_touch
-from polylsp.analysis.scop.walk_state import At, Base, Member, Opaque, PointerValue, anything
+from polylsp.analysis.scop.walk_state import At, Base, Member, Opaque, PointerValue, Value, anything
 from polylsp.ir.effects import may_alias_types, pointers_followed
 from polylsp.ir.program import (
     AddressOf,
@@ -319,6 +326,38 @@ def with_operator(assign: Assign) -> Expr:
         return Binary(assign.operator, target, assign.value, assign.target.type, assign.site)
     whole = Binary(assign.operator, target, assign.value, assign.value.type, assign.site)
     return whole if assign.value.type == assign.target.type else Cast(whole, assign.target.type, assign.site)
+
+
+def assigned(assign: Assign, scope: Scope) -> Value:
+    """The value of a variable after an assignment. An integer that only goes into other numbers is unknown
+    where its value rests on assumptions: no decision needs it."""
+    if assign.operator is not None or assign.target.variable.name not in scope.parameters.addresses.data:
+        return value_of(with_operator(assign), scope)
+    with _apart(scope) as rests:
+        value = value_of(assign.value, scope)
+        return opaque(assign.value, scope) if rests() else value
+
+
+def known_store(assign: Assign, scope: Scope) -> Store | None:
+    """The store of a known value in an element of an array of integers, if it rests on no assumption."""
+    target = assign.target
+    if len(target.steps) != 1 or not isinstance(target.type, Integer) or target.variable.remade:
+        return None
+    with _apart(scope) as rests:
+        path, value = resolve(target, scope, value_of), value_of(with_operator(assign), scope)
+        is_conditional = rests()
+    return None if is_conditional or isinstance(path, Opaque) else store_of(path, value, scope)
+
+
+@contextmanager
+def _apart(scope: Scope) -> Generator[Callable[[], bool]]:
+    """Evaluation on which the loops around do not rest; gives the question if it rests on anything."""
+    frames, assumed = scope.frames, scope.assumed
+    scope.frames, scope.assumed = [replace(f, assumptions=[], obstacles=[]) for f in frames], []
+    try:
+        yield lambda: bool(scope.assumed) or any(f.obstacles for f in scope.frames)
+    finally:
+        scope.frames, scope.assumed = frames, assumed
 
 
 def allocation(assign: Assign, calls: Calls) -> PointerValue | None:

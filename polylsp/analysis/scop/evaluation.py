@@ -240,11 +240,11 @@ def value_of(expression: Expr, scope: Scope) -> Value:
     if isinstance(expression.type, Pointer):
         return resolve_pointer(expression, scope, value_of)
     if not isinstance(expression.type, Integer):
-        return _opaque(expression, scope)
+        return opaque(expression, scope)
     try:
         value = _structural(expression, scope)
     except NotAffineError:
-        return _opaque(expression, scope)
+        return opaque(expression, scope)
     if isinstance(value, Poly) and value.cases <= scope.detail.cases:
         return value
     fixed = _parameter(expression, scope)
@@ -340,10 +340,8 @@ def _comparison(whole: Expr, operator: str, left: Expr, right: Expr, scope: Scop
         if isinstance(a, Poly) and isinstance(b, Poly):
             return compare(operator, a, b)
         known = _truth_parameter(whole, scope)
-        return known or (
-            a if isinstance(a, Opaque) else b if isinstance(b, Opaque) else _opaque(whole, scope)
-        )
-    return _truth_parameter(whole, scope) or _opaque(whole, scope)
+        return known or (a if isinstance(a, Opaque) else b if isinstance(b, Opaque) else opaque(whole, scope))
+    return _truth_parameter(whole, scope) or opaque(whole, scope)
 
 
 def _same_array(left: Value, right: Value) -> tuple[Poly, Poly] | None:
@@ -383,7 +381,7 @@ def _truth(expression: Expr, scope: Scope) -> Condition | Opaque:
     if isinstance(expression.type, Integer):
         value = value_of(expression, scope)
         return compare("!=", value, ZERO) if isinstance(value, Poly) else _as_opaque(value, expression, scope)
-    return _truth_parameter(expression, scope) or _opaque(expression, scope)
+    return _truth_parameter(expression, scope) or opaque(expression, scope)
 
 
 def _truth_parameter(expression: Expr, scope: Scope) -> Condition | None:
@@ -414,23 +412,23 @@ def _structural(expression: Expr, scope: Scope) -> Value:
         case Call():
             return _called(expression, scope)
         case Invariant() | AddressOf() | Cast():
-            return _opaque(expression, scope)
+            return opaque(expression, scope)
 
 
 def _called(call: Call, scope: Scope) -> Value:
     """The value of a call of a function that only returns an expression of its parameters."""
     summary = scope.calls.of(call)
     if summary is None or summary.returns is None or len(summary.parameters) != len(call.arguments):
-        return _opaque(call, scope)
+        return opaque(call, scope)
     values = [value_of(a, scope) for a in call.arguments]
     own, shared = scope.environment, _shared(summary.returns, summary.parameters, scope)
     if shared is None:
-        return _opaque(call, scope)
+        return opaque(call, scope)
     given = {v.name: x for v, x in zip(summary.parameters, values, strict=True)}
     scope.environment = {name: own[name] for name in shared if name in own} | given
     value = value_of(summary.returns, scope)
     scope.environment = own
-    return value if isinstance(value, Poly) else _opaque(call, scope)
+    return value if isinstance(value, Poly) else opaque(call, scope)
 
 
 def _shared(returned: Expr, parameters: tuple[Variable, ...], scope: Scope) -> frozenset[str] | None:
@@ -473,7 +471,7 @@ def assume_untouched(variable: Variable, of_type: Type, scope: Scope) -> None:
 def value_read(expression: Read, scope: Scope) -> Value:
     """Value of an element, where the contents of its array are known; else an unknown one, with the element
     where the nest does not write it."""
-    unknown, place = _opaque(expression, scope), expression.place
+    unknown, place = opaque(expression, scope), expression.place
     if (known := element(place, scope, value_of)) is not None:
         return known
     whole = place.variable.name in scope.effects.scalars and not isinstance(place.variable.type, Pointer)
@@ -513,7 +511,7 @@ def _binary(expression: Binary, scope: Scope) -> Value:
         )
     result = _arithmetic(expression, left, right, scope)
     if result is None:
-        return _opaque(expression, scope)
+        return opaque(expression, scope)
     if (
         operator not in ("%", "/", ">>", "&")
         or not isinstance(expression.type, Integer)
@@ -637,7 +635,7 @@ def _select(expression: Expr, condition: Expr, then: Expr, otherwise: Expr, scop
 
 def _cast(expression: Expr, operand: Expr, to: Integer, scope: Scope) -> Value:
     if not isinstance(operand.type, Integer):
-        return _opaque(expression, scope)
+        return opaque(expression, scope)
     value = value_of(operand, scope)
     if not isinstance(value, Poly):
         kept = isinstance(value, Opaque) and _keeps_value(expression)
@@ -682,7 +680,7 @@ def _parameter(expression: Expr, scope: Scope) -> Poly | None:
     return scope.parameters.symbol(key, text, expression.type)
 
 
-def _opaque(expression: Expr, scope: Scope) -> Opaque:
+def opaque(expression: Expr, scope: Scope) -> Opaque:
     """Unknown value, varying in all loops around."""
     text = spell(expression)
     return Opaque(
@@ -696,4 +694,4 @@ def _opaque(expression: Expr, scope: Scope) -> Opaque:
 
 
 def _as_opaque(value: object, expression: Expr, scope: Scope) -> Opaque:
-    return value.changed() if isinstance(value, Opaque) else _opaque(expression, scope)
+    return value.changed() if isinstance(value, Opaque) else opaque(expression, scope)

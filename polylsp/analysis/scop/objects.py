@@ -362,6 +362,8 @@ def _apart(memory: Memory, other: Memory) -> Assumption:
     a, b = sorted((memory.path, other.path))
     if a == b and memory.shape != other.shape:
         sentence = f"the rows of `{a}` do not overlap the pointers to them"
+        if not (is_row(memory) or is_row(other)):
+            sentence = f"the elements of `{a}` do not overlap `{a}` itself"
         return Assumption("distinct-rows", (a,), sentence)
     in_rows = {each.path: is_row(each) for each in (memory, other)}
     if all(in_rows.values()):

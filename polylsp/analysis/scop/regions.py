@@ -53,7 +53,7 @@ from polylsp.analysis.scop.walk_state import (
 )
 from polylsp.ir.effects import Effects, effects, loops_in, nodes, places_in, pointers_followed, walk
 from polylsp.ir.library import effect_of
-from polylsp.ir.liveness import addresses_held, pointer_flow
+from polylsp.ir.liveness import addresses_held, data_only, pointer_flow
 from polylsp.ir.program import (
     AddressOf,
     Assign,
@@ -158,7 +158,9 @@ def _addresses(function: Function, calls: Calls) -> Addresses:
     resetting = any(name in calls.refused or effect_of(name) is None for name in others)
     held = addresses_held(function, borrowing | unknown)
     flow = pointer_flow(function, borrowing)
-    return Addresses(held, calls.keeping, lent, resetting, tuple(_copies(function)), flow)
+    return Addresses(
+        held, calls.keeping, lent, resetting, tuple(_copies(function)), flow, data_only(function)
+    )
 
 
 def _copies(function: Function) -> Iterator[PointerCopy]:

@@ -248,6 +248,7 @@ _LIBRARY: dict[str, tuple[_Part, ...]] = {
         ("frexp", "frexpf", "frexpl", "modf", "modff", "modfl", "lgamma_r"), ((1, "write", "one"),)
     ),
     **dict.fromkeys(("sincos", "sincosf"), ((1, "write", "one"), (2, "write", "one"))),
+    "rand_r": ((0, "read", "one"), (0, "write", "one")),
     "qsort": ((0, "read", "records"), (0, "write", "records")),
 }
 """The accesses of functions of the library, by the number of the parameter that leads there: as many bytes as

@@ -18,16 +18,16 @@ import islpy as isl
 from polylsp.analysis.scop.accesses import (
     Accesses,
     allocation,
+    assigned,
     assume_readable,
     filled,
+    known_store,
     split,
-    with_operator,
 )
 from polylsp.analysis.scop.array_contents import (
     Store,
     note,
     note_filled,
-    store_of,
     without_changed,
     without_written,
 )
@@ -42,10 +42,10 @@ from polylsp.analysis.scop.counters import (
     varying,
     with_index,
 )
-from polylsp.analysis.scop.evaluation import condition_of, held, value_of
+from polylsp.analysis.scop.evaluation import condition_of, held
 from polylsp.analysis.scop.inputs import inputs_of
 from polylsp.analysis.scop.objects import seen_in_two_ways
-from polylsp.analysis.scop.paths import LoopEntry, Path, RawAccess, RawStatement, Region, resolve
+from polylsp.analysis.scop.paths import LoopEntry, Path, RawAccess, RawStatement, Region
 from polylsp.analysis.scop.reductions import (
     Update,
     conditional_extremum,
@@ -306,24 +306,11 @@ class _Walker:
             self.set(assign, allocated)
             if isinstance(assign.value, Call) and "@@" in assign.target.variable.name:
                 self.called[assign.target.variable.name] = assign.value
-        store = self.store(assign)
+        store = known_store(assign, self.scope)
         self.emit(assign.site, accesses)
         if store is not None:
             note(store, self.scope)
             self.stores[-1] = store.base, store
-
-    def store(self, assign: Assign) -> Store | None:
-        """The store of a known value in an element of an array of integers, if it rests on no assumption."""
-        target, scope = assign.target, self.scope
-        if len(target.steps) != 1 or not isinstance(target.type, Integer) or target.variable.remade:
-            return None
-        frames, before = scope.frames, scope.assumed
-        # On copies of the frames: the loops around do not rest on what is assumed here.
-        scope.frames, scope.assumed = [replace(f, assumptions=[], obstacles=[]) for f in frames], []
-        path, value = resolve(target, scope, value_of), value_of(with_operator(assign), scope)
-        rests = bool(scope.assumed) or any(f.obstacles for f in scope.frames)
-        scope.frames, scope.assumed = frames, before
-        return None if rests or isinstance(path, Opaque) else store_of(path, value, scope)
 
     def update_of(self, assign: Assign) -> Update | None:
         """The update that an assignment is, also where a function of the file computes it."""
@@ -351,7 +338,7 @@ class _Walker:
         variable, scope = assign.target.variable, self.scope
         if not isinstance(variable.type, (Integer, Pointer)):
             return
-        value = value_of(with_operator(assign), scope) if allocated is None else allocated
+        value = assigned(assign, scope) if allocated is None else allocated
         if isinstance(value, Opaque) and not scope.frames and isinstance(variable.type, Integer):
             name = (variable.name, assign.site)
             value = scope.parameters.computed(name, variable.source_name, variable.type)

@@ -326,7 +326,7 @@ _KEEPS_ERRNO = (
 _FORGETFUL = frozenset(
     "printf fprintf sprintf snprintf scanf fscanf sscanf puts fputs memcpy memmove memset memcmp strlen "  # noqa: SIM905
     "strcmp strncmp strcpy strncpy strcat free fread fwrite fgets gettimeofday clock_gettime time frexp "
-    "modf remquo sincos qsort bsearch strtol strtod strtoul atoi atof getline".split()
+    "modf remquo sincos rand_r qsort bsearch strtol strtod strtoul atoi atof getline".split()
 )
 
 

@@ -70,7 +70,8 @@ def _parsed(words: tuple[str, ...], texts: tuple[str, ...], lines: tuple[Line, .
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse("".join(written.parts))
+            # What later versions added is refused by each of them, so that all read the same trees (`parse`).
+            tree = ast.parse("".join(written.parts), feature_version=(3, 10))
     except SyntaxError as error:
         return _rejection(error, written, len(texts))
     except (RecursionError, MemoryError, ValueError):

@@ -17,7 +17,7 @@ const GOOD = { version: [3, 11, 2], missing: [], polylsp: null };
 const WITH_POLYLSP = { ...GOOD, polylsp: '0.1.3' };
 const LACKING = { ...GOOD, missing: ['islpy>=2025.1'] };
 const OLD = { ...GOOD, version: [3, 9, 1] };
-const NEW = { ...GOOD, version: [3, 14, 0] };
+const NEW = { ...GOOD, version: [3, 15, 0] };
 
 type Told = Omit<Interpreter, 'path'> | Error;
 
