@@ -235,9 +235,11 @@ _OPTIONS = {
 def files_of(paths: Sequence[str]) -> list[str]:
     """The files that paths mean, each once: a file as it is named, a folder by all its `*.c`, `*.py` and
     `*.ipynb` in alphabetical order (see `sources_in`), and by folders in it that cannot be read.
-    Raises `Misused` for an empty path."""
+    Raises `Misused` for an empty path, and one with a null character."""
     if "" in paths:
         raise Misused("a path is empty")
+    if any("\0" in path for path in paths):
+        raise Misused("a path contains a null character")
     found: dict[str, str] = {}
     for path in paths:
         for file in sources_in(path, SEARCHED) if Path(path).is_dir() else [path]:

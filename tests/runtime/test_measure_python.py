@@ -294,7 +294,7 @@ def test_what_is_rounded_in_another_order_agrees(
         (SUM, "* 0.1", "* 0.10000001", "The value that it returns is"),
         (MIXED, "3 * k[i] + i", "3 * k[i] + i + (i == 36)", "Element 36 of `k`"),
         (MIXED, "return x, n", "return x[1:], n", "is shape36 where the original makes it shape37"),
-        (SUM, "return s", "return 1 // 0", "It raised ZeroDivisionError: integer"),
+        (SUM, "return s", "return 1 // 0", "It raised ZeroDivisionError: "),
     ],
 )
 def test_a_version_that_does_something_else_is_an_error_without_a_figure(

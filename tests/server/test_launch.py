@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import pytest
@@ -30,7 +31,8 @@ START = (
     "from polylsp.cli import main\n"
     "sys.exit(main(sys.argv[1:]))\n"
 )
-"""A first process with all of that on its path; Python has loaded `os` and `sys` before it looks there."""
+"""A first process with all of that on its path; Python has loaded `os` and `sys` before it looks there. It is
+a script elsewhere: for `-c`, Python 3.14 itself loads modules from the working directory."""
 
 SPAWN = (
     "import polylsp.cli.pool\n"
@@ -80,12 +82,20 @@ def trap(tmp_path: Path) -> Iterator[Trap]:
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
+def script(folder: Path, code: str) -> tuple[str, str]:
+    """The command that runs a script of this text, which processes that it spawns do not run again."""
+    path = folder / "scripts" / "start.py"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text('if __name__ == "__main__":\n' + indent(code, "    "))
+    return sys.executable, str(path)
+
+
 @pytest.fixture
 def run(trap: Trap, tmp_path: Path) -> Run:
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
 
     def in_the_trap(*words: str, code: str = START) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-c", code, *words]
+        command = [*script(tmp_path, code), *words]
         return subprocess.run(
             command, cwd=trap.folder, env=environment, capture_output=True, text=True, check=False
         )
@@ -95,7 +105,8 @@ def run(trap: Trap, tmp_path: Path) -> Run:
 
 def test_the_trap_works(tmp_path: Path) -> None:
     made = Trap(tmp_path / "project")
-    subprocess.run([sys.executable, "-c", "import dataclasses"], cwd=made.folder, check=True)
+    code = START.partition("from polylsp")[0] + "import dataclasses\n"
+    subprocess.run(script(tmp_path, code), cwd=made.folder, check=True)
     assert "dataclasses" in made.sprung()
 
 
@@ -144,10 +155,10 @@ def check_one(path: str, _given_up: object, _observe: object) -> int:
 
 @pytest.mark.asyncio
 async def test_nothing_of_it_is_imported_for_a_file_that_is_opened_and_measured(
-    trap: Trap, start: Any, monkeypatch: pytest.MonkeyPatch
+    trap: Trap, start: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(trap.folder)
-    editor = await start("nvim-bookworm", sys.executable, "-c", START, "serve")
+    editor = await start("nvim-bookworm", *script(tmp_path, START), "serve")
     uri = editor.open(C_TEXT, uri=(trap.folder / "a.c").as_uri())
     await editor.diagnostics(uri, 1, "parallel-loop")
     found = await editor.execute("polylsp.measure", {"uri": uri, "function": "f", "ordinal": 1})
