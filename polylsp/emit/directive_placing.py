@@ -151,8 +151,8 @@ def before_loop(subject: Subject, loop: LoopFacts, directive: Directive) -> list
 
 
 _VOCABULARY = {
-    "omp": "parallel for simd atomic collapse private firstprivate lastprivate reduction schedule static "
-    "dynamic if",
+    "omp": "parallel for simd atomic critical nowait collapse private firstprivate lastprivate reduction "
+    "schedule static dynamic if",
     "omp-device": "target teams distribute parallel for data update atomic declare end collapse private "
     "reduction map alloc to from tofrom if",
     "acc": "parallel loop data update atomic routine gang worker vector seq collapse private reduction copy "

@@ -58,7 +58,10 @@ def loop_object(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Json
         "assumptions": [assumption.sentence for assumption in promise.assumptions],
         "private": list(promise.private),
         "lastprivate": list(promise.lastprivate),
-        "reductions": [{"operator": r.operator, "variable": r.variable} for r in promise.reductions],
+        "reductions": [
+            {"operator": r.operator, "variable": r.variable, "with": list(r.carried)}
+            for r in promise.reductions
+        ],
         "inductions": [{"variable": i.variable, "step": i.step} for i in promise.inductions],
         "witness": _witness(source, placed, verdict.witness) if isinstance(verdict, Sequential) else None,
         "rejection": None,

@@ -258,10 +258,15 @@ def reduction_words(reductions: Sequence[Reduction]) -> str:
 
 def _of_operator(operator: str, reductions: Sequence[Reduction]) -> str:
     of = [r for r in reductions if r.operator == operator]
-    numbers = [f"`{r.variable}`" for r in of if not r.is_array or r.is_member]
+    numbers = [_with_carried(r) for r in of if not r.is_array or r.is_member]
     arrays = [f"`{r.variable}`" for r in of if r.is_array and not r.is_member]
     elements = [f"the elements of {listing(arrays)}"] if arrays else []
     return f"a `{operator}` reduction of {' and '.join([*filter(None, [listing(numbers)]), *elements])}"
+
+
+def _with_carried(reduction: Reduction) -> str:
+    kept = listing([f"`{name}`" for name in reduction.carried])
+    return f"`{reduction.variable}`" + (f" with its {kept}" if kept else "")
 
 
 def private_words(verdict: Parallel) -> str:

@@ -47,12 +47,14 @@ class Assumption:
 class Reduction:
     """Updates of `variable` by `operator`, which may be reassociated; `variable` is the source
     name of a scalar or an array (then its elements are reduced), or the path of a number in memory
-    (`is_member`: `s->total`), which clauses treat as they do an element."""
+    (`is_member`: `s->total`), which clauses treat as they do an element. `carried` are the variables that
+    are set together with an extremum, its position among them; no clause of a directive combines these."""
 
     operator: ReductionOperator
     variable: str
     is_array: bool = False
     is_member: bool = False
+    carried: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,11 @@ class Parallel:
     lastprivate: tuple[str, ...] = ()
     reductions: tuple[Reduction, ...] = ()
     inductions: tuple[Induction, ...] = ()
+
+    @property
+    def searches(self) -> bool:
+        """True if a reduction finds an extremum with what belongs to it."""
+        return any(each.carried for each in self.reductions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,6 +131,7 @@ _MEANINGS: Mapping[str, Mapping[str, str]] = {
         "files.loops.reductions": "reductions, which may be reassociated",
         "files.loops.reductions.operator": "`+`, `*`, `min`, `max`, `&`, `\\|`, `^`, `&&` or `\\|\\|`",
         "files.loops.reductions.variable": "variable or array that is reduced to",
+        "files.loops.reductions.with": "variables that keep what belongs to a minimum or maximum, such as its position",
         "files.loops.inductions": "those among `private` that are computed from the number of the iteration",
         "files.loops.inductions.variable": "the variable",
         "files.loops.inductions.step": "what an iteration adds to it; empty where loops inside change it",

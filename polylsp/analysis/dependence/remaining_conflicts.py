@@ -9,6 +9,7 @@ from dataclasses import replace
 import islpy as isl
 
 from polylsp.analysis.dependence.conflicts import Conflict, Conflicts, former_reads
+from polylsp.analysis.dependence.loop_idioms import idioms_in, list_heads
 from polylsp.analysis.dependence.scalars import LoopScalars
 from polylsp.analysis.dependence.witness import dependence, value_based, witness
 from polylsp.ir.program import Rejection
@@ -29,7 +30,8 @@ def obstructed(
     carried = tuple(dependence(conflicts, c, ordinal) for c in _most_telling(obstacles))
     shown = None if proven is None else witness(conflicts, proven, ordinal)
     ends = [end for c in obstacles for end in (c.source, c.sink)]
-    idioms = (scalars.lists.get(a.site) or scalars.idioms.get(a.memory.variable.name) for a in ends)
+    named, lists = dict(idioms_in(scalars.loop)), dict(list_heads(scalars.loop))
+    idioms = (lists.get(a.site) or named.get(a.memory.variable.name) for a in ends)
     idiom = next((each for each in idioms if each is not None), None)
     if shown is not None:
         modelled = len(obstacles) < MOST_OBSTACLES and not conflicts.strays(ordinal)
@@ -48,9 +50,10 @@ def separated(
     the nest differ, if no obstacle is left under these; empty otherwise. None is made about linked lists:
     they are there for repeated values."""
     needed: dict[Assumption, None] = {}
+    heads = {site for site, _ in list_heads(scalars.loop)}
     written = {m.name for m in conflicts.written_in(ordinal)}
     for conflict in obstacles:
-        if not scalars.lists.keys().isdisjoint((conflict.source.site, conflict.sink.site)):
+        if not heads.isdisjoint((conflict.source.site, conflict.sink.site)):
             return ()
         index = _separating(conflicts, conflict)
         if index is not None and index.memory.name not in written:

@@ -4,15 +4,16 @@ iterators of inner loops, index temporaries, induction variables.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import islpy as isl
 
 from polylsp.analysis.dependence.data_endings import ending
+from polylsp.analysis.dependence.loop_idioms import Search, searches
 from polylsp.analysis.scop.accesses import with_operator
 from polylsp.analysis.scop.counters import steps_of
-from polylsp.analysis.scop.reductions import reduction_of, tracked_extremum
+from polylsp.analysis.scop.reductions import reduction_of
 from polylsp.analysis.scop.summaries import Calls
 from polylsp.ir.effects import effects, expressions, nodes, walk
 from polylsp.ir.induction import Step, additive, own_jumps, reads_only
@@ -29,11 +30,9 @@ from polylsp.ir.program import (
     Declare,
     Expr,
     If,
-    Index,
     Integer,
     Jump,
     Loop,
-    Place,
     Pointer,
     Read,
     Rejection,
@@ -45,7 +44,7 @@ from polylsp.ir.program import (
     subexpressions,
     subscripts,
 )
-from polylsp.ir.spelling import spell, spell_place
+from polylsp.ir.spelling import spell
 from polylsp.ir.verdict import Induction, Sequential
 from polylsp.poly.scop import Scop
 
@@ -60,22 +59,13 @@ class Recurrence:
     read: Site
 
 
-@dataclass(frozen=True, slots=True)
-class Idiom:
-    """A computation of a loop in words: why its iterations depend on each other, and its parallel form."""
-
-    reason: str
-    advice: str
-
-
 @dataclass(frozen=True)
 class LoopScalars:
     """Classification of such variables for running the iterations of a loop in any order. `counters` are only
     added to, so that they are sums; `known` are the unique names of all variables with a closed form in each
     iteration; `after` are the live-out variables of the loop. `outliving` are the unique names of variables
-    whose address the loop stores where later code may find it; `idioms` name, by the unique names of their
-    variables, computations whose iterations depend on each other and that have a parallel form; `lists` does
-    so for linked lists, by the writes of their heads; `ending` is the verdict of a loop that data end."""
+    whose address the loop stores where later code may find it; `ending` is the verdict of a loop that data
+    end; `searches` find extrema with their positions."""
 
     private: frozenset[str]
     lastprivate: frozenset[str]
@@ -83,13 +73,13 @@ class LoopScalars:
     counters: tuple[str, ...]
     known: frozenset[str]
     after: Live
+    loop: Loop
     iterator: str | None = None
     obstacle: Rejection | None = None
     outliving: frozenset[str] = frozenset()
     recurrence: Recurrence | None = None
-    idioms: Mapping[str, Idiom] = field(default_factory=dict[str, "Idiom"])
-    lists: Mapping[Site, Idiom] = field(default_factory=dict[Site, "Idiom"])
     ending: Sequential | None = None
+    searches: tuple[Search, ...] = ()
 
     @property
     def closed(self) -> frozenset[str]:
@@ -119,6 +109,9 @@ def scalars_of(loop: Loop, scop: Scop, after: Live, calls: Calls | None = None) 
     local = {s.variable.name for s in walk(loop.body) if isinstance(s, Declare)}
     changes = steps_of(loop, calls or Calls())
     exposed = exposed_in(loop)
+    has_branch = any(isinstance(s, If) for s in walk(loop.body))
+    found = tuple(searches(loop, calls or Calls())) if has_branch else ()
+    local |= {v.name for each in found for v in each.variables}
     for variable in _assigned(loop):
         name, shown = variable.name, variable.source_name
         is_pointer = isinstance(variable.type, Pointer)
@@ -151,73 +144,14 @@ def scalars_of(loop: Loop, scop: Scop, after: Live, calls: Calls | None = None) 
         tuple(counters),
         frozenset(known),
         after,
+        loop,
         loop.iterator,
         obstacle,
         _outliving(loop, scop.addresses.keeping, after),
         next(recurrences(loop, calls or Calls()), None) if undecided else None,
-        dict(_idioms(loop)),
-        dict(_list_heads(loop)),
         ending(loop) if undecided else None,
+        found,
     )
-
-
-def _idioms(loop: Loop) -> Iterator[tuple[str, Idiom]]:
-    """The positions of extrema and the compactions in a loop, by the variables that they change."""
-    counted = set[str]()
-    for choice in (s for s in walk(loop.body) if isinstance(s, If)):
-        found = tracked_extremum(choice)
-        if found is not None:
-            names = " and ".join(f"`{v.source_name}`" for v in found.variables)
-            verb = "follow" if len(found.variables) > 1 else "follows"
-            reason = (
-                f"{names} {verb} the {found.kind} `{spell(found.candidate)}` so far, "
-                "with which others are compared"
-            )
-            operator = "max" if found.kind == "largest" else "min"
-            advice = f"find the value by a `{operator}` reduction, and its position in a second loop"
-            yield from ((v.name, Idiom(reason, advice)) for v in found.variables)
-        inside = [s for block in (choice.then, choice.otherwise) for s in walk(block)]
-        changes = (s for s in inside if isinstance(s, Assign) and not s.target.steps)
-        counters = {v for s in inside if isinstance(s, Loop) for v in effects(s.step).scalars}
-        counted |= {s.target.variable.name for s in changes if additive(s) is not None} - counters
-    for write in (s for s in walk(loop.body) if isinstance(s, Assign) and s.target.steps):
-        inside = (n for e in subscripts(write.target) for n in subexpressions(e))
-        used = (n.place.variable for n in inside if isinstance(n, Read) and not n.place.steps)
-        place = next((v for v in used if v.name in counted), None)
-        if place is not None:
-            name, count = spell_place(write.target), place.source_name
-            reason = f"`{name}` is the next free place, and how many are filled depends on data"
-            advice = f"count first: a prefix sum of the conditions gives each iteration its `{count}`"
-            yield from ((v.name, Idiom(reason, advice)) for v in (write.target.variable, place))
-
-
-def _list_heads(loop: Loop) -> Iterator[tuple[Site, Idiom]]:
-    """The linked lists that a loop adds to, by the writes of their heads: `next[i] = head[k]; head[k] = i`,
-    or with addresses of nodes. Two iterations that add to one list have one `k`: there are lists for nothing
-    else."""
-    assigns = [s for s in walk(loop.body) if isinstance(s, Assign) and s.operator is None]
-    stores = [s for s in assigns if any(isinstance(step, Index) for step in s.target.steps)]
-    for head in stores:
-        name = spell_place(head.target)
-        reads = [s for s in assigns if any(spell(n) == name for n in _reads(s.value))]
-        copies = {s.target.variable.name for s in reads if not s.target.steps}
-        reads += [s for s in stores if any(n.place.variable.name in copies for n in _reads(s.value))]
-        if any(s.target.steps and s is not head and _is_node(head.value, s.target) for s in reads):
-            reason = f"`{name}` is the head of a linked list, to which iterations add one after the other"
-            advice = "sort the iterations by their lists first: a list is then a section of one array"
-            yield head.target.site, Idiom(reason, advice)
-
-
-def _reads(value: Expr) -> Iterator[Read]:
-    return (n for n in subexpressions(value) if isinstance(n, Read))
-
-
-def _is_node(value: Expr, link: Place) -> bool:
-    """True if a value is the number or the address of the node that has a link."""
-    value = stripped(value)
-    if isinstance(value, AddressOf):
-        return spell_place(link).startswith(spell_place(value.place))
-    return not isinstance(value, Constant) and spell(value) in {spell(stripped(e)) for e in subscripts(link)}
 
 
 def recurrences(loop: Loop, calls: Calls) -> Iterator[Recurrence]:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from polylsp.analysis.dependence.conflicts import Conflict, Conflicts
+from polylsp.analysis.dependence.loop_idioms import Search
 from polylsp.analysis.dependence.privatisation import (
     beyond_copies,
     is_copied,
@@ -21,7 +22,7 @@ from polylsp.analysis.scop.delinearisation import consistent
 from polylsp.analysis.scop.objects import is_set_to, may_be_led_to, may_overlap, overlap_assumptions
 from polylsp.ir.liveness import equal_pointers
 from polylsp.ir.program import Array, Function, Loop, Rejection, Site, Variable
-from polylsp.ir.spelling import spell
+from polylsp.ir.spelling import spell, spell_place
 from polylsp.ir.verdict import (
     AccessPoint,
     Assumption,
@@ -124,6 +125,11 @@ def _classify(
         return
     name = memory.variable.source_name
     live = scalars.live(memory.variable.name)
+    search = next((s for s in scalars.searches if memory.variable in s.variables), None)
+    if search is not None and not memory.shape:
+        if memory.variable == search.variables[0]:
+            found.reductions.append(_searched(search))
+        return
 
     def separate() -> bool:
         return needs_no_value(conflicts, memory, ordinal) and (
@@ -156,6 +162,11 @@ def _classify(
         texts, left = conflicts.counted(conflict.relation.params())
         found.assumed += [_not_negative(text) for text in texts]
         found.assumed += [_declared_size(m) for m in conflicts.beyond_hints(left)]
+
+
+def _searched(search: Search) -> Reduction:
+    carried = tuple(each.target.variable.source_name for each in search.carried)
+    return Reduction(search.operator, spell_place(search.extremum), carried=carried)
 
 
 def _add_obstacles(conflicts: Conflicts, memory: Memory, ordinal: int, found: _Findings) -> list[Conflict]:

@@ -464,6 +464,12 @@ def _not_combined(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScala
     private = listed(sharing.construct.directive, "private")
     for memory in conflicts.written_in(ordinal):
         name = memory.variable.source_name
+        search = next((s for s in scalars.searches if s.variables[0] == memory.variable), None)
+        if search is not None and any(scalars.live(v.name) for v in search.variables):
+            write = access_point(next(a for a in conflicts.accesses(memory, ordinal) if a.kind == "write"))
+            found = search.carried[0].target.variable.source_name
+            yield Lacking("sum", name, write, Mend(f"{found} = np.arg{search.operator}(…)"))
+            continue
         if memory.shape or memory.path not in private or not scalars.live(memory.variable.name):
             continue
         accesses = conflicts.accesses(memory, ordinal)

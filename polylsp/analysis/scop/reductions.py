@@ -164,7 +164,7 @@ def conditional_extremum(statement: If, quiet: Quiet) -> tuple[Assign, Update] |
         return None
     if mentions(assign.value, assign.target) or not isinstance(assign.target.type, (Integer, Floating)):
         return None
-    stored = assign.value, _path(assign.value, assign.target.type)
+    stored = assign.value, conversions(assign.value, assign.target.type)
     operator = _picks(stripped(statement.condition), assign, *stored, quiet)
     return None if operator is None else (assign, _update(operator, assign, ()))
 
@@ -300,7 +300,7 @@ def _operands(expression: Expr, operator: ReductionOperator, to: Type, target: T
     goes_on = isinstance(chained, Binary) and _COMPOUND.get(chained.operator) == operator
     # 0 and 1, which a logical operator gives, are the same in any type.
     kept = (goes_on and operator in _LOGICAL) or all(
-        _keeps(operator, target, *step) for step in pairwise(_path(inner, to))
+        _keeps(operator, target, *step) for step in pairwise(conversions(inner, to))
     )
     if isinstance(chained, Binary) and goes_on and kept:
         yield from _operands(chained.left, operator, chained.type, target)
@@ -332,7 +332,7 @@ def _called(
     own = [reads_only(a, assign) for a in arguments]
     if sum(own) != 1 or mentions(arguments[own.index(False)], assign.target):
         return None
-    path = [*_path(arguments[own.index(True)], result), *_path(assign.value, assign.target.type)]
+    path = [*conversions(arguments[own.index(True)], result), *conversions(assign.value, assign.target.type)]
     kept = all(_keeps(operator, assign.target.type, *step) for step in pairwise(path))
     return _update(operator, assign, ()) if kept else None
 
@@ -347,10 +347,10 @@ def _selection(value: Select, assign: Assign, quiet: Quiet) -> Update | None:
         candidate, own, forgets = otherwise, then, True
     else:
         return None
-    stored = _path(assign.value, target.type)
-    if not all(_holds(to, target.type) for to in (*_path(own, value.type), *stored)):
+    stored = conversions(assign.value, target.type)
+    if not all(_holds(to, target.type) for to in (*conversions(own, value.type), *stored)):
         return None
-    path = (*_path(candidate, value.type), *stored)
+    path = (*conversions(candidate, value.type), *stored)
     operator = _picks(stripped(value.condition), assign, candidate, path, quiet)
     if operator is None:
         return None
@@ -373,10 +373,10 @@ def _picks(
         (left, right, condition.operator in ("<", "<=")),
     ):
         # In the type in which it is compared, the target must be ordered as in its declared one.
-        ordered = reads_only(own, assign) and not _lossy(_path(own, own.type))
+        ordered = reads_only(own, assign) and not lossy(conversions(own, own.type))
         if ordered and same_value(stripped(candidate), stripped(other)):
-            compared = _lossy(_path(other, other.type))
-            return ("max" if is_larger else "min") if _follows(_lossy(path), compared, target) else None
+            compared = lossy(conversions(other, other.type))
+            return ("max" if is_larger else "min") if _follows(lossy(path), compared, target) else None
     return None
 
 
@@ -392,7 +392,7 @@ def _follows(stored: tuple[Type, ...], compared: tuple[Type, ...], target: Type)
 # --- Types -------------------------------------------------------------------------------
 
 
-def _path(expression: Expr, to: Type) -> tuple[Type, ...]:
+def conversions(expression: Expr, to: Type) -> tuple[Type, ...]:
     """The types that a value goes through from its first one to `to`."""
     found = [to]
     while isinstance(expression, Cast):
@@ -401,7 +401,7 @@ def _path(expression: Expr, to: Type) -> tuple[Type, ...]:
     return (expression.type, *reversed(found))
 
 
-def _lossy(path: tuple[Type, ...]) -> tuple[Type, ...]:
+def lossy(path: tuple[Type, ...]) -> tuple[Type, ...]:
     """The conversions on a path that change some of the values which come there, first one first."""
     found: list[Type] = []
     value = path[0]

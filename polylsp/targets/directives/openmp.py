@@ -36,6 +36,7 @@ from polylsp.targets.directives.loop_nesting import (
     limited,
     work_of,
 )
+from polylsp.targets.directives.search_regions import search_region
 from polylsp.targets.directives.sharing import Sharing, sharing
 
 _FEW_ITERATIONS = 32
@@ -68,16 +69,25 @@ def _assumed(root: LoopFacts) -> tuple[Assumption, ...]:
     return root.verdict.assumptions if isinstance(root.verdict, Parallel) else ()
 
 
+def _searches(root: LoopFacts) -> bool:
+    return isinstance(root.verdict, Parallel) and root.verdict.searches
+
+
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """The directive on a loop, the updates in it that are atomic, and the assumptions of its clauses."""
+    """The directive on a loop, the updates in it that are atomic, and the assumptions of its clauses; a
+    `region` stands in the place of the loop, and has the directive in it."""
 
     directive: Directive
     atomic: tuple[Atomic, ...]
     assumed: tuple[Assumption, ...]
+    region: Replacement | None = None
 
 
 def _placed(subject: Subject, root: LoopFacts, made: _Made) -> Iterator[Replacement]:
+    if made.region is not None:
+        yield made.region
+        return
     yield from before_loop(subject, root, made.directive)
     yield from before_updates(subject, made.atomic, made.directive)
 
@@ -103,12 +113,19 @@ def _made(
     seen = subject.state_of_thread(root.ordinal)
     if seen:
         return Declined(seen)
-    loops = _together(subject, root, settings)
-    data = sharing(subject, loops)
+    searching = _searches(root)
+    loops = (root,) if searching else _together(subject, root, settings)
+    data = sharing(subject, loops, searching=not only_if)
     if isinstance(data, Declined):
         return data
     words = clauses(*_clauses(subject, root, loops, data, settings, only_if))
-    return _Made(Directive("omp", "parallel for", words), data.atomic, data.assumed)
+    directive = Directive("omp", "parallel for", words)
+    region = search_region(subject, root, directive) if searching else None
+    if isinstance(region, Declined):
+        return region
+    if region is not None and data.atomic:
+        return Declined(f"The loop `{root.iterator}` updates elements one at a time beside its search.")
+    return _Made(directive, data.atomic, data.assumed, region)
 
 
 def _clauses(
@@ -126,7 +143,10 @@ def _clauses(
     yield listed("lastprivate", data.lastprivate)
     yield from data.reductions
     # One thread takes dynamic chunks in no order that the standard promises.
-    yield _schedule(subject, loops, "static" if data.lastprivate or only_if else "dynamic")
+    in_order = data.lastprivate or only_if or _searches(root)
+    schedule = _schedule(subject, loops, "static" if in_order else "dynamic")
+    # A thread must come to its iterations in their order to find the first of equal values.
+    yield schedule or (Clause("schedule", ("static",)) if _searches(root) else None)
     work = work_of(subject, root)
     enough = work.condition(settings.parallel_threshold) if work is not None else ""
     guards = (each.guard for each in _assumed(root))

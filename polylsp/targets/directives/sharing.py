@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import islpy as isl
@@ -77,15 +77,28 @@ atomically."""
 
 
 def sharing(
-    subject: Subject, loops: tuple[LoopFacts, ...], preferred: Preferred = "section"
+    subject: Subject,
+    loops: tuple[LoopFacts, ...],
+    preferred: Preferred = "section",
+    *,
+    searching: bool = False,
 ) -> Sharing | Declined:
-    """The data clauses of a directive on `loops[0]` that makes one loop of all `loops`."""
+    """The data clauses of a directive on `loops[0]` that makes one loop of all `loops`. Extrema that are
+    found with their positions are left to the caller if it is `searching`."""
     root = loops[0]
     verdict = root.verdict
     assert isinstance(verdict, Parallel)
     refused = _refused(subject, loops, verdict)
     if refused is not None:
         return refused
+    found = next((each for each in verdict.reductions if each.carried), None)
+    if found is not None and not searching:
+        kept = " and ".join(f"`{name}`" for name in found.carried)
+        return Declined(
+            f"`{found.variable}` is found together with {kept}, which no clause combines: find the value "
+            "first, and its position in a second loop."
+        )
+    verdict = replace(verdict, reductions=tuple(r for r in verdict.reductions if not r.carried))
     reduced = [_reduced(subject, root, each, preferred) for each in verdict.reductions]
     unknown = next((each for each in reduced if isinstance(each, Declined)), None)
     if unknown is not None:

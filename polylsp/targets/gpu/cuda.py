@@ -17,8 +17,9 @@ from polylsp.core.text import Span, newline
 from polylsp.emit.subject import Again, Subject
 from polylsp.ir.effects import loops_in
 from polylsp.ir.program import Variable
+from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Answer, Created, Declined, Edited, Replacement
-from polylsp.model.facts import is_governed
+from polylsp.model.facts import is_governed, parallel_roots
 from polylsp.schedule.chain import fresh_name
 from polylsp.targets.directives.device_loops import is_compiled
 from polylsp.targets.directives.sharing import static_inside
@@ -184,6 +185,13 @@ def edit(subject: Subject, ordinal: int, settings: Settings, again: Again) -> An
 
 def _edit(subject: Subject, ordinal: int, settings: Settings, again: Again) -> Answer:
     """The edit of a function whose variables keep their names."""
+    roots = parallel_roots(subject.facts, ordinal)
+    searching = [one for one in roots if isinstance(one.verdict, Parallel) and one.verdict.searches]
+    if ordinal and searching:
+        return Declined(
+            f"A kernel would make the search of the loop `{searching[0].iterator}` in one thread: find the "
+            "value first, and its position in a second loop."
+        )
     seen, make = simplified(subject, ordinal), making(subject, settings, again)
     if ordinal == 0:
         every = made_of(seen, make)

@@ -133,6 +133,11 @@ def _is_whole(source: Source, name: str) -> bool:
 def _reduction(source: Source, node: ast.For, reduction: Reduction, name: str) -> str:
     """Reason why Numba does not recognise a reduction; empty if it does."""
     own = f"`{reduction.variable}`"
+    if reduction.carried:
+        kept = " and ".join(f"`{each}`" for each in reduction.carried)
+        return (
+            f"Numba combines {own} of all threads without its {kept}: `np.argmin` and `np.argmax` find both."
+        )
     if reduction.is_array:
         return f"Iterations of {name} update the same elements of {own}, which Numba does not make safe."
     forms = _FORMS.get(reduction.operator)
