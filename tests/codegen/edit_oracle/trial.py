@@ -37,7 +37,8 @@ def reordered(one: Drawn, loop: LoopSaid) -> str:
     text = one.whole
     header = _HEADER.match(text, loop.start)
     by = _BY.match(header["step"]) if header else None
-    if header is None or by is None:
+    if header is None or by is None or verdict.searches:
+        # Of equal extrema the first one is the result: the order counts where results are combined.
         return ""
     body_end = statement_end(text, loop.start)
     body = text[header.end() : body_end]

@@ -427,7 +427,7 @@ def extremes(w: Writer) -> None:
     chosen = w.number(0, len(forms) - 1)
     if chosen == 1:
         w.head[-1] = f"int {at} = 0;"
-    mark = PARALLEL if chosen in (2, 6) else OPEN
+    mark = PARALLEL if chosen in (0, 2, 6) else OPEN
     w.code += w.loop(w.mixed(forms[chosen]), mark)
     w.result(best)
     w.result(at)
