@@ -59,7 +59,8 @@ def loop_object(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Json
         "private": list(promise.private),
         "lastprivate": list(promise.lastprivate),
         "reductions": [
-            {"operator": r.operator, "variable": r.variable, "with": list(r.carried)}
+            {"operator": r.operator, "variable": r.variable}
+            | ({"with": list(r.carried)} if r.carried else {})
             for r in promise.reductions
         ],
         "inductions": [{"variable": i.variable, "step": i.step} for i in promise.inductions],

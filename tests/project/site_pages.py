@@ -87,6 +87,9 @@ void f(int n, double *x, double *y, double a[n][n], int *q, int *restrict h) {
     for (int i = 0, k = 0; i < n; i++, k += 2) h[k] = 0;
     for (int i = 0; i < n; i++) h[q[i]]++;
     for (int i = 0; i < n; i++) y[g(i)] = t;
+    double most = 0; int at = 0;
+    for (int i = 0; i < n; i++) if (x[i] > most) { most = x[i]; at = i; }
+    h[at] = 0;
 }
 """
 
@@ -131,7 +134,10 @@ _MEANINGS: Mapping[str, Mapping[str, str]] = {
         "files.loops.reductions": "reductions, which may be reassociated",
         "files.loops.reductions.operator": "`+`, `*`, `min`, `max`, `&`, `\\|`, `^`, `&&` or `\\|\\|`",
         "files.loops.reductions.variable": "variable or array that is reduced to",
-        "files.loops.reductions.with": "variables that keep what belongs to a minimum or maximum, such as its position",
+        "files.loops.reductions.with": (
+            "variables that keep what belongs to a minimum or maximum, such as its position; only where"
+            " there are any"
+        ),
         "files.loops.inductions": "those among `private` that are computed from the number of the iteration",
         "files.loops.inductions.variable": "the variable",
         "files.loops.inductions.step": "what an iteration adds to it; empty where loops inside change it",

@@ -15,7 +15,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from polylsp.analysis.scop.call_effects import is_quiet
-from polylsp.analysis.scop.reductions import conditional_extremum, conversions, lossy, tracked_extremum
+from polylsp.analysis.scop.reductions import (
+    conditional_extremum,
+    conversions,
+    lossy,
+    reduction_of,
+    tracked_extremum,
+)
 from polylsp.analysis.scop.summaries import Calls
 from polylsp.ir.effects import effects, places_in, walk
 from polylsp.ir.induction import additive
@@ -24,6 +30,7 @@ from polylsp.ir.program import (
     Assign,
     Binary,
     Block,
+    Call,
     Constant,
     Declare,
     Expr,
@@ -163,6 +170,7 @@ def _extremum(alone: If, own: Assign, calls: Calls) -> Literal["min", "max"] | N
 def idioms_in(loop: Loop) -> Iterator[tuple[str, Idiom]]:
     """The positions of extrema and the compactions in a loop, by the variables that they change."""
     counted = set[str]()
+    yield from _running_extrema(loop)
     for choice in (s for s in walk(loop.body) if isinstance(s, If)):
         found = tracked_extremum(choice)
         if found is not None:
@@ -188,6 +196,25 @@ def idioms_in(loop: Loop) -> Iterator[tuple[str, Idiom]]:
             reason = f"`{name}` is the next free place, and how many are filled depends on data"
             advice = f"count first: a prefix sum of the conditions gives each iteration its `{count}`"
             yield from ((v.name, Idiom(reason, advice)) for v in (write.target.variable, place))
+
+
+def _running_extrema(loop: Loop) -> Iterator[tuple[str, Idiom]]:
+    """The extrema so far, which a loop uses before they are final: `m = fmax(m, a[i])`, `if (a[i] > m) …`."""
+    for statement in walk(loop.body):
+        found = None
+        if isinstance(statement, Assign):
+            update = reduction_of(statement, _pure)
+            found = (statement, update) if update is not None else None
+        elif isinstance(statement, If):
+            found = conditional_extremum(statement, _pure)
+        if found is not None and found[1].operator in ("min", "max") and not found[0].target.steps:
+            name, word = found[0].target.variable, "largest" if found[1].operator == "max" else "smallest"
+            reason = f"`{name.source_name}` is the {word} value so far, which other statements use"
+            yield name.name, Idiom(reason, f"a parallel scan computes the {word} values so far")
+
+
+def _pure(_: Call) -> bool:
+    return False
 
 
 def list_heads(loop: Loop) -> Iterator[tuple[Site, Idiom]]:

@@ -10,6 +10,7 @@ import islpy as isl
 
 from polylsp.analysis.dependence.conflicts import Conflict, Conflicts, former_reads
 from polylsp.analysis.dependence.loop_idioms import idioms_in, list_heads
+from polylsp.analysis.dependence.privatisation import covered_in_iteration
 from polylsp.analysis.dependence.scalars import LoopScalars
 from polylsp.analysis.dependence.witness import dependence, value_based, witness
 from polylsp.ir.program import Rejection
@@ -36,11 +37,28 @@ def obstructed(
     if shown is not None:
         modelled = len(obstacles) < MOST_OBSTACLES and not conflicts.strays(ordinal)
         former = former_reads(conflicts, obstacles, ordinal) if modelled else ()
-        return Sequential(shown, carried, former, idiom.advice if idiom is not None else "")
+        advice = _scratch_words(conflicts, obstacles, ordinal) if idiom is None and not former else ""
+        return Sequential(shown, carried, former, idiom.advice if idiom is not None else advice)
     doubt = _doubt(conflicts, obstacles[0])
     if idiom is not None:
         return Unknown(replace(doubt, message=idiom.reason, advice=idiom.advice), (), carried)
     return Unknown(doubt, _would_help(obstacles), carried)
+
+
+_MOST_SCRATCH = 2
+
+
+def _scratch_words(conflicts: Conflicts, obstacles: list[Conflict], ordinal: int) -> str:
+    """Advice on memory behind pointers that is all that stands in the way, and of which each iteration reads
+    what it wrote itself; empty where there is none."""
+    memories = {c.source.memory.name: c.source.memory for c in obstacles}
+    if len(memories) > _MOST_SCRATCH:
+        return ""
+    behind = all(m.pointer is not None or m.fresh or m.follows_pointers for m in memories.values())
+    if not behind or not all(covered_in_iteration(conflicts, m, ordinal) for m in memories.values()):
+        return ""
+    names = " and ".join(f"`{m.path}`" for m in memories.values())
+    return f"no iteration needs what another one left in {names}: allocate it inside the loop"
 
 
 def separated(
@@ -203,6 +221,8 @@ def _doubt(conflicts: Conflicts, conflict: Conflict) -> Rejection:
             advice = "" if access.memory.shape else own
             return Rejection("non-affine-condition", access.site, text, advice)
     text = f"`{write.text}` may be the same element in two iterations"
+    if not write.memory.shape:
+        text = f"the value of `{write.text}` may be passed on from one iteration to a later one"
     return Rejection("non-affine-subscript", write.site, text, "")
 
 
