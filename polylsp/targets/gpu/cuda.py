@@ -185,9 +185,9 @@ def edit(subject: Subject, ordinal: int, settings: Settings, again: Again) -> An
 
 def _edit(subject: Subject, ordinal: int, settings: Settings, again: Again) -> Answer:
     """The edit of a function whose variables keep their names."""
-    roots = parallel_roots(subject.facts, ordinal)
+    roots = parallel_roots(subject.facts, ordinal) if ordinal else ()
     searching = [one for one in roots if isinstance(one.verdict, Parallel) and one.verdict.searches]
-    if ordinal and searching:
+    if searching:
         return Declined(
             f"A kernel would make the search of the loop `{searching[0].iterator}` in one thread: find the "
             "value first, and its position in a second loop."
