@@ -10,7 +10,13 @@ import islpy as isl
 
 from polylsp.analysis.dependence.conflicts import Conflicts
 from polylsp.analysis.dependence.privatisation import never_exposed
-from polylsp.analysis.directives.callee_state import state_of
+from polylsp.analysis.directives.callee_state import (
+    as_callers_see,
+    carried_integer,
+    integers_set,
+    integers_updated,
+    state_of,
+)
 from polylsp.analysis.scop.access_relations import to_scop
 from polylsp.analysis.scop.call_effects import allocates, manages_memory, with_calls
 from polylsp.analysis.scop.evaluation import value_of
@@ -23,6 +29,7 @@ from polylsp.analysis.scop.summaries import (
     NoSummary,
     Summary,
     SummaryAccess,
+    changes_integer,
     function_passed,
 )
 from polylsp.analysis.scop.thread_storage import library_variables_set, thread_variables_of
@@ -84,9 +91,11 @@ def callees(function: Function) -> tuple[str, ...]:
 
 def summarise(function: Function, calls: Calls) -> Summary | NoSummary:
     """The summary of a function, or why there is none."""
+    calls = calls.within(function)
     found, state = _summary(function, calls), state_of(function, calls)
     if isinstance(found, NoSummary):
-        return replace(found, state=state, keeps=function.unreadable or _keeps_addresses(function, calls))
+        keeps = function.unreadable or _keeps_addresses(function, calls)
+        return replace(found, state=state, keeps=keeps, carried=carried_integer(function, calls))
     return replace(found, state=state, key=f"{found.key} {state}" if state else found.key)
 
 
@@ -107,8 +116,9 @@ def _summary(function: Function, calls: Calls) -> Summary | NoSummary:
             why, blamed = _because(function, reason, calls)
             return NoSummary(function.name, why, None, reports, name, stream=stream, blamed=blamed)
         function = replace(function, body=made)
-    if _sets_global_integers(function):
-        return NoSummary(function.name, "it changes a global integer or pointer")
+    changed = integers_set(function) - integers_updated(function).keys()
+    if changed:
+        return NoSummary(function.name, changes_integer(min(v.source_name for v in changed)))
     for detail in (FULL, COARSE):
         made = budgeted(_OPERATIONS, lambda given=detail: _summarise(function, calls, given))
         if not isinstance(made, Exhausted):
@@ -150,6 +160,7 @@ def _summarise(function: Function, calls: Calls, detail: Detail) -> Summary | No
             return NoSummary(function.name, f"it uses {made}")
         if made is not None and made not in accesses:
             accesses.append(made)
+    accesses += _updates(function, names)
     if len(accesses) > _MANY:
         accesses = _united(accesses)
     if len(accesses) > _MANY:
@@ -248,8 +259,9 @@ def _keeps_addresses(function: Function, calls: Calls) -> bool:
 def _counters(function: Function, called: Iterable[Summary]) -> tuple[Variable, ...]:
     """The integers and pointers with static storage that the function or a callee names: their reads are no
     accesses of the model."""
-    own = (v for v in effects(function.body).variables if v.storage in ("global", "cell") and not v.const)
-    named = {v.source_name: v for v in own if isinstance(v.type, (Integer, Pointer))}
+    own = {v for v in effects(function.body).variables if v.storage in ("global", "cell") and not v.const}
+    updated = integers_updated(function).keys()
+    named = {v.source_name: v for v in own - updated if isinstance(v.type, (Integer, Pointer))}
     named |= {v.source_name: v for one in called for v in one.counters}
     return tuple(named[name] for name in sorted(named))
 
@@ -270,15 +282,14 @@ def _argument_names(function: Function, scope: Scope, integers: tuple[int, ...])
     return tuple(names)
 
 
-def _sets_global_integers(function: Function) -> bool:
-    """True if the function changes a global integer or pointer, whose value callers rely on."""
-    return any(
-        isinstance(s, Assign)
-        and not s.target.steps
-        and s.target.variable.storage in ("global", "static", "cell")
-        and isinstance(s.target.type, (Integer, Pointer))
-        for s in walk(function.body)
-    )
+def _updates(function: Function, names: tuple[str, ...]) -> Iterator[SummaryAccess]:
+    """The accesses of integers with static storage that a function updates by a reduction."""
+    region = f"{{ [{', '.join(names)}] -> [] }}"
+    updated = integers_updated(function)
+    for variable in sorted(updated, key=lambda v: v.name):
+        shared, operator = as_callers_see(variable, function), updated[variable]
+        for kind in ("read", "write"):
+            yield SummaryAccess(-1, shared, (), kind, variable.type, region, False, operator)
 
 
 def _access(
@@ -319,10 +330,8 @@ def _access(
         always = access.relation.domain().params().plain_is_universe()
         exact = always and not conflicts.scop.statements[access.statement].loops
     certain = exact and conflicts.certain(access)
-    if variable.storage == "static" and "@static" not in variable.name:
-        # Another function may have a variable of that name.
-        variable = replace(variable, name=f"{variable.name}@static@{function.name}")
-    update = access.update if number < 0 or _only_updated(access, conflicts) else None
+    variable = as_callers_see(variable, function)
+    update = access.update if _only_updated(access, conflicts) else None
     return SummaryAccess(
         number,
         variable,
@@ -341,10 +350,11 @@ def _access(
 
 
 def _only_updated(access: Access, conflicts: Conflicts) -> bool:
-    """True if a number behind a parameter is used for one reduction alone: a function that returns it, too,
-    shows the order of the updates."""
+    """True if a number with static storage or behind a parameter is used for one reduction alone: a function
+    that returns it, too, shows the order of the updates."""
     own = (a for a in conflicts.scop.accesses if a.memory.name == access.memory.name)
-    return access.memory.shape == ("[]",) and all(a.update == access.update for a in own)
+    is_number = access.memory.variable.storage != "parameter" or access.memory.shape == ("[]",)
+    return is_number and all(a.update == access.update for a in own)
 
 
 def _way(access: Access) -> tuple[str, ...]:

@@ -199,6 +199,7 @@ def calls_of(summaries: tuple[Summary | NoSummary, ...]) -> Calls:
     streams = {name: one.stream for name, one in refused.items() if one.ordered and one.stream >= 0}
     keeping = frozenset(s.name for s in summaries if s.keeps)
     blamed = {name: one.blamed for name, one in refused.items() if one.blamed}
+    carried = {name: one.carried for name, one in refused.items() if one.carried is not None}
     return Calls(
         known,
         reasons,
@@ -208,12 +209,13 @@ def calls_of(summaries: tuple[Summary | NoSummary, ...]) -> Calls:
         streams=streams,
         keeping=keeping,
         blamed=blamed,
+        carried=carried,
     )
 
 
 def calls_in(task: Task) -> Calls:
     """The summaries that the loops of a task may rest on."""
-    found = calls_of(task.summaries)
+    found = calls_of(task.summaries).within(task.prepared.function)
     return found if task.wanted.presuming else found.without_presumptions()
 
 

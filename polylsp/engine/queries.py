@@ -459,7 +459,7 @@ def iteration_space(
     functions = read(path, text, settings)
     named = ((start, each) for start, each in functions.prepared if each.function.name == function)
     one = next(each for start, each in named if starts in (None, start))
-    calls = calls_of(used(one, called(path, functions, [one], Links(settings))))
+    calls = calls_of(used(one, called(path, functions, [one], Links(settings)))).within(one.function)
     return drawn_space(one.function, calls, ordinal, dimensions, settings.max_operations)
 
 

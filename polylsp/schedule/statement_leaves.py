@@ -251,7 +251,6 @@ def _why_unordered(variable: Variable, mentions: Sequence[_Mention], *, is_count
 
 def _mentions(subject: Subject, leaves: Sequence[Leaf]) -> Iterator[_Mention]:
     roots = dict.fromkeys(leaf.loops[0] for leaf in leaves)
-    calls = subject.calls.within(subject.function)
     for statement in walk(*(subject.loop(root) for root in roots)):
         if isinstance(statement, Block):
             continue
@@ -262,7 +261,7 @@ def _mentions(subject: Subject, leaves: Sequence[Leaf]) -> Iterator[_Mention]:
             yield _Mention(place.variable, sets, False, leaf, statement.site)
         # Called functions use globals by their names.
         inside = (n for e in expressions(statement) for n in subexpressions(e) if isinstance(n, Call))
-        for variable in calls.counters(inside):
+        for variable in subject.calls.counters(inside):
             yield _Mention(variable, False, False, leaf, statement.site)
 
 

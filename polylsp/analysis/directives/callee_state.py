@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Literal
 
 from polylsp.analysis.directives.thread_order import keeps_no_order, with_locks
 from polylsp.analysis.scop.call_effects import with_arguments
+from polylsp.analysis.scop.obstacles import passes_on
+from polylsp.analysis.scop.reductions import Update, reduction_of
 from polylsp.analysis.scop.summaries import Calls, StateAccess
 from polylsp.ir.directive import Directive, OtherClause
-from polylsp.ir.effects import effects, nodes, walk
+from polylsp.ir.effects import effects, nodes, places_in, walk
 from polylsp.ir.library import LOCK_CALLS
-from polylsp.ir.must_execute import always_run, evaluated_calls, reads_of
+from polylsp.ir.must_execute import always_run, evaluated_calls, first_read, reads_of
 from polylsp.ir.program import (
     HOLDS,
     AddressOf,
@@ -51,7 +53,7 @@ from polylsp.ir.program import (
     within,
 )
 from polylsp.ir.spelling import spell_place
-from polylsp.ir.verdict import AccessPoint
+from polylsp.ir.verdict import AccessPoint, ReductionOperator
 
 if TYPE_CHECKING:
     from polylsp.analysis.directives.constructs import Directed
@@ -95,6 +97,58 @@ def state_of(function: Function, calls: Calls) -> tuple[StateAccess, ...] | None
                     replace(one, by_data=True): None for one in _variable(function, each.target, "write")
                 }
     return tuple(found)
+
+
+def integers_set(function: Function) -> set[Variable]:
+    """The integers and pointers with static storage that a function changes: callers rely on their values."""
+    return {
+        s.target.variable
+        for s in walk(function.body)
+        if isinstance(s, Assign)
+        and not s.target.steps
+        and s.target.variable.storage in ("global", "static", "cell")
+        and isinstance(s.target.type, (Integer, Pointer))
+    }
+
+
+def as_callers_see(variable: Variable, function: Function) -> Variable:
+    """A variable with static storage under a name that no other function gives to one of its own."""
+    if variable.storage == "static" and "@static" not in variable.name:
+        return replace(variable, name=f"{variable.name}@static@{function.name}")
+    return variable
+
+
+def integers_updated(function: Function) -> dict[Variable, ReductionOperator]:
+    """The integers with static storage with which a function does nothing but one kind of reduction, whatever
+    their values."""
+    found = {each: _reduction(function, each) for each in integers_set(function) if not each.per_thread}
+    return {each: u.operator for each, u in found.items() if u is not None and not (u.started or u.sets)}
+
+
+def _reduction(function: Function, variable: Variable) -> Update | None:
+    """The reduction that is all that a function does with a variable."""
+    assigns = [s for s in walk(function.body) if isinstance(s, Assign) and s.target.variable == variable]
+    updates = {reduction_of(each, lambda _: False) for each in assigns}
+    everywhere, in_updates = places_in(function.body), places_in(*assigns)
+    uses, own = (sum(p.variable == variable for p in places) for places in (everywhere, in_updates))
+    return next(iter(updates)) if len(updates) == 1 and uses == own else None
+
+
+def carried_integer(function: Function, calls: Calls) -> Variable | None:
+    """The integer with static storage from whose value each call surely goes on: it, or a function that it
+    calls, reads the value that is there before, and stores another one."""
+    always = list(always_run(function.body))
+    for variable in sorted(integers_set(function), key=lambda v: v.name):
+        sets = any(
+            isinstance(s, Assign) and s.target.variable == variable and not s.target.steps for s in always
+        )
+        is_passed_on = sets and first_read((function.body,), variable) is not None
+        if is_passed_on and not variable.per_thread and _reduction(function, variable) is None:
+            return as_callers_see(variable, function)
+    for call in (call for statement in always for call in evaluated_calls(statement)):
+        if passes_on(call, calls, effects(function.body)):
+            return calls.carried[call.function]
+    return None
 
 
 def _passed_on(function: Function, access: StateAccess, call: Call) -> Iterator[StateAccess]:

@@ -144,9 +144,28 @@ def _keeps_order(call: Call, calls: Calls, within: Effects | None) -> bool:
     if call.function in calls.summaries or call.function in calls.passed_over:
         return False
     if call.function in calls.refused:
+        if within is not None and passes_on(call, calls, within):
+            return True
         return call.function in calls.ordered and _by_own_stream(call, calls, within)
     order = order_of(call.function)
     return order is not None and _in_order(call, order, within)
+
+
+def passes_on(call: Call, calls: Calls, within: Effects) -> bool:
+    """True if a call goes on from the value of an integer with static storage that another run of it left,
+    and nothing else in a piece of a program with these effects may set that integer."""
+    variable = calls.carried.get(call.function)
+    # Another class may have another method of that name.
+    if variable is None or "." in call.function:
+        return False
+    if variable.storage != "static" and calls.as_named_here(variable).name in within.scalars:
+        return False
+    return all(
+        each.function in calls.summaries
+        or calls.carried.get(each.function) == variable
+        or (each.function not in calls.refused and effect_of(each.function) is not None)
+        for each in within.calls
+    )
 
 
 def _by_own_stream(call: Call, calls: Calls, within: Effects | None) -> bool:
@@ -233,8 +252,7 @@ def sequential_as_written(loop: Loop, calls: Calls, only_reports: bool = False) 
             return _carried_by(loop, end, end, statement.order.reason, statement.order.kind)
     call = ordered_call(iteration, calls, effects(loop))
     if call is not None:
-        end = AccessPoint(call.function, spell(call), "write", call.site)
-        return _carried_by(loop, end, end, _reason(call, calls), "output")
+        return _in_sequence(loop, call, calls)
     found = next(recurrences(loop, calls), None)
     if found is None:
         return ending(loop, only_reports) or _by_branches(loop, calls, only_reports)
@@ -256,9 +274,17 @@ def _by_branches(loop: Loop, calls: Calls, only_reports: bool) -> Sequential | N
     for call, when in repeated_calls(loop):
         presumable = effect_of(call.function) == "output" and not only_reports
         if not presumable and _keeps_order(call, calls, within):
-            end = AccessPoint(call.function, spell(call), "write", call.site)
-            return _carried_by(loop, end, end, f"where {when}, {_reason(call, calls)}", "output")
+            return _in_sequence(loop, call, calls, f"where {when}, ")
     return None
+
+
+def _in_sequence(loop: Loop, call: Call, calls: Calls, when: str = "") -> Sequential:
+    """The verdict of a loop with a call that has to run after that of the iteration before."""
+    passed = calls.carried.get(call.function)
+    end = AccessPoint(call.function, spell(call), "write", call.site)
+    return _carried_by(
+        loop, end, end, f"{when}{_reason(call, calls)}", "output" if passed is None else "flow"
+    )
 
 
 def _keeps(order: Order, loop: Loop) -> bool:
@@ -293,6 +319,9 @@ def _reason(call: Call, calls: Calls) -> str:
         return (
             f"`{call.function}` calls `{calls.ordered[call.function]}`, whose calls have to keep their order"
         )
+    if call.function in calls.carried:
+        name = calls.carried[call.function].source_name
+        return f"`{call.function}` goes on from the value of `{name}` that the call before it left"
     why = unknown_call(call, calls)
     return f"{why.message}; {why.advice}" if why.advice else why.message
 

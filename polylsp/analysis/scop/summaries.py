@@ -109,6 +109,12 @@ class Summary:
     seen_as: tuple[tuple[int, str], ...] = ()
 
     @property
+    def updated(self) -> frozenset[Variable]:
+        """The integers with static storage that a call only updates as a reduction does."""
+        own = (a for a in self.accesses if a.parameter < 0 and a.kind == "write")
+        return frozenset(a.variable for a in own if isinstance(a.variable.type, Integer))
+
+    @property
     def reads_static(self) -> bool:
         """True if a call may read variables with static storage, or memory that these lead to."""
         return any(access.parameter < 0 and access.kind == "read" for access in self.accesses)
@@ -122,7 +128,9 @@ class NoSummary:
     print, or to end the program. `ordered`: the function of the library that each call surely calls, and
     whose calls have to keep their order; empty if there is none. `for_now`: because of a limit of the
     process, or an error of ours. `stream`: where only calls with the same value of one parameter have to keep
-    their order, its number. `keeps`: it may store an address that it is given."""
+    their order, its number. `keeps`: it may store an address that it is given. `carried`: the integer with
+    static storage that each call surely reads before it, or a function that it calls, stores another value
+    there."""
 
     name: str
     reason: str
@@ -133,11 +141,12 @@ class NoSummary:
     stream: int = -1
     keeps: bool = True
     blamed: str = ""
+    carried: Variable | None = None
 
     @property
     def key(self) -> str:
         """Equal keys, equal reasons."""
-        how = f"{self.reports} {self.ordered} {self.stream} {self.keeps} {self.blamed}"
+        how = f"{self.reports} {self.ordered} {self.stream} {self.keeps} {self.blamed} {self.carried}"
         return f"-{self.name} {self.reason} {self.state} {how}"
 
 
@@ -151,7 +160,8 @@ class Calls:
     call of it calls, and whose calls have to keep their order; `streams` are the numbers of the parameters
     that are their streams, for those of which only calls with one stream have to. `keeping` are functions of
     either kind that may store an address that they are given. `named` are the variables that the function
-    under analysis names. `blamed` are the functions whose reasons others without summary have."""
+    under analysis names. `blamed` are the functions whose reasons others without summary have, `carried` the
+    integers with static storage that calls pass on to later calls."""
 
     summaries: Mapping[str, Summary] = field(default_factory=dict[str, Summary])
     refused: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -164,6 +174,7 @@ class Calls:
     keeping: frozenset[str] = frozenset()
     named: frozenset[Variable] = frozenset()
     blamed: Mapping[str, str] = field(default_factory=dict[str, str])
+    carried: Mapping[str, Variable] = field(default_factory=dict[str, Variable])
 
     def of(self, call: Call) -> Summary | None:
         """The summary of a called function: one of the project, or one of the library that writes memory. A
@@ -174,8 +185,23 @@ class Calls:
         return None if call.function in self.refused else _of_library(call, self)
 
     def within(self, function: Function) -> Calls:
-        """The same for the analysis of a function."""
-        return replace(self, named=effects(function.body).variables)
+        """The same for the analysis of a function. Its integers have values in terms of those before it: a
+        callee that updates one which the function or another callee names has no summary here."""
+        named = effects(function.body).variables
+        relied = {v.source_name for v in named if v.storage != "local"}
+        relied |= {v.source_name for one in self.summaries.values() for v in one.counters}
+        found = self
+        for name, one in self.summaries.items():
+            shared = sorted(v.source_name for v in one.updated if v.storage != "static")
+            changed = next((each for each in shared if each in relied), None)
+            if changed is not None:
+                found = found.without(name, changes_integer(changed))
+        return replace(found, named=named)
+
+    def without(self, name: str, reason: str) -> Calls:
+        """The same without the summary of one function, for a reason."""
+        summaries = {each: one for each, one in self.summaries.items() if each != name}
+        return replace(self, summaries=summaries, refused={**self.refused, name: reason})
 
     def as_named_here(self, variable: Variable, named: Iterable[Variable] = ()) -> Variable:
         """A variable with static storage that a called function names, as the caller knows it: under a name
@@ -213,13 +239,16 @@ class Calls:
 
     def without_presumptions(self) -> Calls:
         """The same without presumptions, and without the summaries that rest on them."""
-        resting = {name: one.presumed[0] for name, one in self.summaries.items() if one.presumed}
-        return replace(
-            self,
-            summaries={name: one for name, one in self.summaries.items() if name not in resting},
-            refused={**self.refused, **{name: one.otherwise.message for name, one in resting.items()}},
-            presuming=False,
-        )
+        found = replace(self, presuming=False)
+        for name, one in self.summaries.items():
+            if one.presumed:
+                found = found.without(name, one.presumed[0].otherwise.message)
+        return found
+
+
+def changes_integer(name: str) -> str:
+    """Reason why a function that changes an integer or pointer with static storage has no summary."""
+    return f"it changes `{name}`, which all calls share"
 
 
 def _returning(function: Function) -> frozenset[str]:
