@@ -113,6 +113,47 @@ void switches(int n, int *a, double *b) {
         default: a[i] = -a[i]; }
 }
 
+void falling(int n, int *a, double *b) {
+    for (int i = 0; i < n; i++) switch (i % 6) { case 0: a[i] = 1;
+        case 1: case 2: a[i] += 20;
+        break;
+        case 3: b[i] = 7;
+        default: a[i] *= 300;
+        case 4: a[i] -= 4000; }
+}
+
+void falling_to_the_default(int n, int *a, double *b) {
+    for (int i = 0; i < n; i++) switch (i) { default: a[i] = 10;
+        case 1: a[i] += 5;
+        case 2: a[i] += 7; if (i > 6) { b[i] = -1; continue; }
+        case 3: { a[i] += 9;
+            break; }
+        case 4: b[i] = 3;
+        case 5: ; }
+}
+
+void falling_after_a_change(int n, int *a, double *b) {
+    for (int i = 0; i < n; i++) { int k = i % 4; switch (k) { case 0: k = 3;
+        case 1: k += 1; a[i] = k;
+        case 2: k = 0; b[i] = k;
+        break;
+        case 3: a[i] = -k; }
+        switch (a[i]) { case 4: a[i] = 2;
+        case 2: a[i] = 5; default: b[i] += 100; } }
+}
+
+void falling_into_the_last(int n, int *a, double *b) {
+    for (int i = 0; i < n; i++) { switch (i & 3) { case 1: b[i] = 4; case 3: a[i] = 70; default: b[i] += 1; }
+        switch (i) { case 0: a[i] = 8; default: a[i] += 1; break; case 5: a[i] = 50; case 6: a[i] += 2; } }
+}
+
+void falling_around_a_loop(int n, int *a, double *b) {
+    switch (n) { case 8: a[0] = 3;
+        case 9: for (int i = 1; i < n; i++) { if (a[i] == 5) break; a[i] = 60; }
+        case 1: b[1] = a[5]; break;
+        default: b[2] = 9; }
+}
+
 void division(int n, int *a, double *b) {
     for (int i = 0; i < n; i++) a[i] = (i - 4) / 3 * 10 + (i - 4) % 3;
 }

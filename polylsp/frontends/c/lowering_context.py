@@ -110,9 +110,11 @@ def _unary_bounds(sites: Sites, node: Any, line: int) -> tuple[int, int]:
         return line, sites.bounds(node.expr)[1]
     first, last = sites.bounds(node.expr)
     before = first - 1
-    while before > 0 and sites.tokens[before] == "(":
+    # Nodes of declarations outside of the function have lines of other tokens.
+    known = before < len(sites.tokens)
+    while known and before > 0 and sites.tokens[before] == "(":
         before -= 1
-    return (before if before >= 0 and sites.tokens[before] == node.op else first), last
+    return (before if known and before >= 0 and sites.tokens[before] == node.op else first), last
 
 
 def _list_bounds(sites: Sites, _: Any, line: int) -> tuple[int, int]:

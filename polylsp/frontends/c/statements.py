@@ -1,13 +1,11 @@
-"""Lowering of C statements, loops and `switch`.
+"""Lowering of C statements and loops.
 
-A `switch` without fall-through becomes a chain of conditions. Unmodelled statements become
-`Unsupported`, with the loops inside retained.
+Unmodelled statements become `Unsupported`, with the loops inside retained.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from pycparser import c_ast
@@ -16,8 +14,8 @@ from polylsp.frontends.c.assignments import effect
 from polylsp.frontends.c.declarations import declare_local, define_type
 from polylsp.frontends.c.for_headers import unusual
 from polylsp.frontends.c.lowering_context import Context, Effects, Scope, occurrences, refuse, token_of
-from polylsp.frontends.c.lvalues import assign_temporary, temporary
-from polylsp.frontends.c.values import binary, convert, negated, settle
+from polylsp.frontends.c.switches import switch
+from polylsp.frontends.c.values import convert, negated, settle
 from polylsp.ir.program import (
     Assign,
     Assume,
@@ -27,11 +25,9 @@ from polylsp.ir.program import (
     Declare,
     Expr,
     If,
-    Integer,
     Jump,
     Loop,
     OtherType,
-    Read,
     Rejection,
     Site,
     Statement,
@@ -396,163 +392,3 @@ def _counted(block: Block) -> Iterator[Variable]:
                 yield from _counted(item.otherwise)
             case _:
                 pass
-
-
-# --------------------------------------------------------------------------------------------------
-# `switch` without fall-through, as a chain of conditions.
-# --------------------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class _Arm:
-    """Statements that one or more labels lead to; a `None` among the labels is `default`."""
-
-    labels: list[Any] = field(default_factory=list[Any])
-    nodes: list[Any] = field(default_factory=list[Any])
-    label: int = 0
-
-
-def switch(context: Context, node: Any) -> list[Statement]:
-    """An `if` chain over the value, or a refusal that names the label at fault."""
-    from polylsp.frontends.c.expressions import value
-
-    arms = _arms(node)
-    problem = _problem(arms, token_of(node))
-    if problem is not None:
-        label, message, advice = problem
-        return [refuse_statement(context, node, message, Site(label, label), advice)]
-    fx = Effects()
-    chosen = value(context, node.cond, fx)
-    settle(fx, chosen)
-    if not fx.rejections and not isinstance(chosen.type, Integer):
-        return [
-            refuse_statement(
-                context, node, "the value of this `switch` is no integer", context.site(node.cond)
-            )
-        ]
-    if not isinstance(chosen, Read | Constant):
-        held = temporary(context, fx, chosen.type, node.cond)
-        assign_temporary(fx.statements, held, chosen)
-        chosen = Read(held)
-    tests = [_test(context, chosen, arm, fx) for arm in arms or ()]
-    if fx.rejections:
-        rejection = fx.rejections[0]
-        return [refuse_statement(context, node, rejection.message, rejection.site)]
-    site = Site(token_of(node), statement_end(context, node))
-    return [*fx.statements, *_chain(context, list(zip(arms or [], tests, strict=True)), site)]
-
-
-def _arms(node: Any) -> list[_Arm] | None:
-    """The arms of a switch, or `None` if its body is not a list of labelled statements."""
-    if not isinstance(node.stmt, c_ast.Compound):
-        return None
-    arms: list[_Arm] = []
-    pending: list[Any] = []
-    for item in node.stmt.block_items or ():
-        if isinstance(item, c_ast.Pragma):
-            continue
-        if not isinstance(item, c_ast.Case | c_ast.Default):
-            return None
-        pending.append(getattr(item, "expr", None))
-        if item.stmts:
-            arms.append(_Arm(pending, list(item.stmts), token_of(item)))
-            pending = []
-    return arms
-
-
-def _problem(arms: list[_Arm] | None, keyword: int) -> tuple[int, str, str] | None:
-    """Reason why the arms are no chain of conditions: (token, message, advice)."""
-    if arms is None:
-        return keyword, "this `switch` is not a plain list of `case` labels with their statements", ""
-    for position, arm in enumerate(arms):
-        nodes = _flat(arm.nodes)
-        last = nodes[-1] if nodes else None
-        ends = isinstance(last, c_ast.Break | c_ast.Continue | c_ast.Return | c_ast.Goto)
-        if not ends and position < len(arms) - 1:
-            message = "this `case` falls through into the next one"
-            return arm.label, message, "end it with `break`"
-        stray = _stray(nodes[:-1] if isinstance(last, c_ast.Break) else nodes)
-        if stray is not None:
-            what = "`break`" if isinstance(stray, c_ast.Break) else "`case` label"
-            message = f"a {what} of this `switch` stands inside another statement"
-            return token_of(stray), message, "restructure the `switch`"
-    return None
-
-
-def _flat(nodes: list[Any]) -> list[Any]:
-    """The statements of an arm; one block around all of them is looked through."""
-    nodes = [n for n in nodes if not isinstance(n, c_ast.EmptyStatement)]
-    if nodes and isinstance(nodes[-1], c_ast.Compound) and nodes[-1].block_items:
-        return nodes[:-1] + _flat(nodes[-1].block_items)
-    if len(nodes) > 1 and isinstance(nodes[-1], c_ast.Break) and isinstance(nodes[-2], c_ast.Compound):
-        return nodes
-    return nodes
-
-
-_LABELS = (c_ast.Case, c_ast.Default)
-
-
-def _stray(nodes: list[Any], kinds: tuple[type, ...] = (c_ast.Break, *_LABELS)) -> Any:
-    """A `break` or `case` of this switch inside other statements."""
-    for node in nodes:
-        if isinstance(node, kinds):
-            return node
-        if isinstance(node, c_ast.Switch):
-            continue
-        # A `break` inside a loop belongs to the loop.
-        loop = isinstance(node, c_ast.For | c_ast.While | c_ast.DoWhile)
-        found = _stray([child for _, child in node.children()], _LABELS if loop else kinds)
-        if found is not None:
-            return found
-    return None
-
-
-def _test(context: Context, chosen: Expr, arm: _Arm, fx: Effects) -> Expr | None:
-    """Condition under which an arm is taken; `None` for the one with `default`."""
-    if any(label is None for label in arm.labels):
-        return None
-    tests = [_matches(context, chosen, label, fx) for label in arm.labels]
-    whole = tests[0]
-    for test in tests[1:]:
-        whole = binary("||", whole, test, Site(whole.site.first, test.site.last))
-    return whole
-
-
-def _matches(context: Context, chosen: Expr, label: Any, fx: Effects) -> Expr:
-    """Condition that a value equals a label, or is in its range (`case 1 ... 5`)."""
-    from polylsp.frontends.c.expressions import value
-
-    site = context.site(label)
-    if not isinstance(label, c_ast.FuncCall) or getattr(label.name, "name", "") != "__polylsp_range":
-        return binary("==", chosen, value(context, label, fx), site)
-    low, high = (value(context, end, fx) for end in label.args.exprs)
-    if not all(isinstance(end, Constant) and end.value >= 0 for end in (low, high)):
-        refuse(fx, "unsupported-statement", site, "the ends of this range are no constants from 0 on")
-    return binary("&&", binary(">=", chosen, low, site), binary("<=", chosen, high, site), site)
-
-
-def _chain(context: Context, arms: list[tuple[_Arm, Expr | None]], site: Site) -> list[Statement]:
-    context.scopes.append(Scope())
-    bodies = [(test, _body(context, arm)) for arm, test in arms]
-    context.scopes.pop()
-    chain: tuple[Statement, ...] = next((b.statements for test, b in bodies if test is None), ())
-    for test, body in reversed(bodies):
-        if test is not None:
-            chain = (If(test, body, Block(chain), site),)
-    return list(chain)
-
-
-def _body(context: Context, arm: _Arm) -> Block:
-    nodes = list(arm.nodes)
-    return Block(tuple(statements(context, _without_break(nodes))))
-
-
-def _without_break(nodes: list[Any]) -> list[Any]:
-    if nodes and isinstance(nodes[-1], c_ast.EmptyStatement):
-        return _without_break(nodes[:-1])
-    if nodes and isinstance(nodes[-1], c_ast.Break):
-        return nodes[:-1]
-    if nodes and isinstance(nodes[-1], c_ast.Compound) and nodes[-1].block_items:
-        inner = nodes[-1]
-        return [*nodes[:-1], c_ast.Compound(_without_break(inner.block_items), inner.coord)]
-    return nodes
