@@ -37,6 +37,7 @@ from polylsp.ir.program import (
     Read,
     Select,
     Statement,
+    Struct,
     Type,
     Unary,
     Unsupported,
@@ -366,9 +367,23 @@ def may_alias_types(left: Type, right: Type) -> bool:
         # A complex number is represented as an array of its two parts (C11 6.2.5).
         return left.bits == right.bits
     if isinstance(left, Pointer) and isinstance(right, Pointer):
-        return True
+        return may_be_compatible(left, right)
     scalar = (Integer, Floating, Complex, Pointer)
     return not (isinstance(left, scalar) and isinstance(right, scalar))
+
+
+def may_be_compatible(left: Type, right: Type) -> bool:
+    """True unless two types are surely not compatible (C11, 6.2.7): an object has at most one of them then.
+    Programs see pointers as `void *` and as those to characters."""
+    match left, right:
+        case Pointer(first), Pointer(second):
+            return may_be_compatible(first, second)
+        case ((Integer() | Floating() | Complex()), (Integer() | Floating() | Complex())):
+            return may_alias_types(left, right)
+        case _:
+            known = (Integer, Floating, Complex, Struct, Pointer)
+            is_open = any(_is_character(each) or not isinstance(each, known) for each in (left, right))
+            return is_open or type(left) is type(right)
 
 
 def _is_character(of_type: Type) -> bool:

@@ -22,7 +22,7 @@ from polylsp.analysis.scop.walk_state import (
     PointerValue,
     Value,
 )
-from polylsp.ir.effects import Effects, effects, element_of
+from polylsp.ir.effects import Effects, effects, element_of, may_be_compatible
 from polylsp.ir.program import (
     AddressOf,
     Array,
@@ -121,7 +121,7 @@ def resolve(place: Place, scope: Scope, value_of: ValueOf) -> Path | Opaque:
             return _reinterpreted(place.site, place.variable)
         is_variable = number > 0 and not steps and isinstance(of_type, Pointer)
         if isinstance(of_type, Pointer) and (number > 0 or pointer is None):
-            if sets_pointers(scope.effects):
+            if sets_pointers(scope.effects, of_type):
                 return _reinterpreted(place.site, place.variable)
             loaded = True
             if is_variable:
@@ -256,10 +256,11 @@ def object_to_pointer_seen(base: Base, site: Site, scope: Scope) -> None:
             frame.obstacles.append(rejection)
 
 
-def sets_pointers(own: Effects) -> bool:
-    """True if statements with these effects change pointers in memory, so that places reached through them
-    change."""
-    return any(isinstance(p.type, Pointer) for p in own.places)
+def sets_pointers(own: Effects, like: Type | None = None) -> bool:
+    """True if statements with these effects change pointers in memory, or ones that may be the same object as
+    one of the type `like`, so that places reached through them change."""
+    set_there = (p.type for p in own.places if isinstance(p.type, Pointer))
+    return any(like is None or may_be_compatible(each, like) for each in set_there)
 
 
 def _sets_unions(scope: Scope) -> bool:
@@ -388,7 +389,7 @@ def _loaded(place: Place, scope: Scope, value_of: ValueOf) -> PointerValue | Opa
     path = resolve(place, scope, value_of)
     if isinstance(path, Opaque):
         return path
-    if is_written(place, scope) or sets_pointers(scope.effects):
+    if is_written(place, scope) or sets_pointers(scope.effects, place.type):
         return _reinterpreted(place.site, place.variable)
     if not path.steps:
         return _pointer_at(path.base, place.site, scope)
