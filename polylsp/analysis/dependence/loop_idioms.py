@@ -225,7 +225,8 @@ def list_heads(loop: Loop) -> Iterator[tuple[Site, Idiom]]:
     stores = [s for s in assigns if any(isinstance(step, Index) for step in s.target.steps)]
     for head in stores:
         name = spell_place(head.target)
-        reads = [s for s in assigns if any(spell(n) == name for n in _reads(s.value))]
+        before = assigns[: assigns.index(head)]
+        reads = [s for s in before if any(spell(n) == name for n in _reads(s.value))]
         copies = {s.target.variable.name for s in reads if not s.target.steps}
         reads += [s for s in stores if any(n.place.variable.name in copies for n in _reads(s.value))]
         if any(s.target.steps and s is not head and _is_node(head.value, s.target) for s in reads):

@@ -74,14 +74,15 @@ def wrapped(value: Poly, expression: Expr, scope: Scope) -> Poly:
     constant = value.as_constant
     if constant is not None:
         return Poly.constant(constant % size)
-    value = modulo(value, size)
+    whole, value = value, modulo(value, size)
     if not is_affine(value, frozenset(scope.dimensions)):
         return _assumed_to_fit(value, expression, of_type, scope)
     if value.symbols.isdisjoint(scope.dimensions) and isinstance(expression, Cast):
         return value if scope.never_negative(value) else converted(value, expression, scope)
     inside = _unwrapped_above(value, of_type, scope)
-    value = inside if inside is not None else _assumed_to_fit(value, expression, of_type, scope)
-    return _unwrapped_below(value, size, scope)
+    if inside is None:
+        inside = _assumed_to_fit(value, expression, of_type, scope, whole - value)
+    return _unwrapped_below(inside, size, scope)
 
 
 def held(value: Poly, of_type: Integer, scope: Scope) -> Poly:
@@ -111,7 +112,7 @@ def _as_signed(value: Poly, expression: Expr, to: Integer, scope: Scope) -> Poly
     """A value converted to a signed type that does not hold all of its values; assumed to be within range
     where it may or may not be."""
     half = 1 << (to.bits - 1)
-    value = modulo(value, 2 * half)
+    whole, value = value, modulo(value, 2 * half)
     if value.as_constant is not None:
         return value
     if value.symbols.isdisjoint(scope.dimensions):
@@ -120,7 +121,7 @@ def _as_signed(value: Poly, expression: Expr, to: Integer, scope: Scope) -> Poly
         return value
     if (narrowed := _narrowed(value, 2 * half, scope)) is not None:
         return narrowed
-    scope.assume(that_it_fits(expression, to))
+    scope.assume(that_it_fits(expression, to, whole - value))
     return value
 
 
@@ -163,13 +164,13 @@ def _multiplies(value: Poly, least: int, scope: Scope) -> bool:
     return not large.symbols.isdisjoint(scope.dimensions)
 
 
-def _assumed_to_fit(value: Poly, expression: Expr, of_type: Integer, scope: Scope) -> Poly:
+def _assumed_to_fit(value: Poly, expression: Expr, of_type: Integer, scope: Scope, by: Poly = ZERO) -> Poly:
     """`value` itself, on the assumption that it fits; an unknown value where no loop is there to carry that
     assumption."""
     if of_type.bits < 64 and not scope.frames:
         return scope.parameters.computed(("wrapped", value, of_type), spell_value(expression), of_type)
     if of_type.bits < 64:
-        scope.assume(that_it_fits(expression, of_type))
+        scope.assume(that_it_fits(expression, of_type, by))
     return value
 
 
@@ -222,12 +223,12 @@ def _iterator_limits(value: Poly, scope: Scope) -> list[Condition]:
     ]
 
 
-def that_it_fits(expression: Expr, of_type: Integer) -> Assumption:
-    """The assumption that a type can hold the value of an expression."""
-    text = spell(expression)
+def that_it_fits(expression: Expr, of_type: Integer, wrapped_by: Poly = ZERO) -> Assumption:
+    """The assumption that a type can hold the value of an expression, less what a constant in it wraps by."""
+    by = wrapped_by.as_constant or 0
+    text = spell(expression) + (f" {'-' if by > 0 else '+'} {abs(by)}" if by else "")
     kind = f"{'' if of_type.signed else 'unsigned '}{of_type.bits}-bit integer"
-    article = "an" if kind[0] in "u8" else "a"
-    return Assumption("no-wrap", (text,), f"`{text}` fits in {article} {kind}")
+    return Assumption("no-wrap", (text,), f"`{text}` fits in {'an' if kind[0] in 'u8' else 'a'} {kind}")
 
 
 # --------------------------------------------------------------------------------------------------
