@@ -206,7 +206,7 @@ def test_a_callee_that_does_something_else_asks_of_its_callers(edited: Edited) -
         "decided scale",
         *everything_about("twice"),
     }
-    assert edited.verdicts("scale") == ["unknown"]
+    assert edited.verdicts("scale") == ["sequential"]
 
 
 def test_a_callee_with_another_value_asks_of_its_callers(edit) -> None:

@@ -16,10 +16,22 @@ from polylsp.frontends.c.declarations import changed_names, declare_file_level, 
 from polylsp.frontends.c.declarators import prototype
 from polylsp.frontends.c.lowering_context import Context, Prototype, Scope, Sites, escaped, token_of
 from polylsp.frontends.c.parser import Parsed, parse, too_deep
+from polylsp.frontends.c.row_pointers import with_row_pointers
 from polylsp.frontends.c.statements import runs_once, statements
 from polylsp.frontends.c.tokens import matching_brackets
 from polylsp.frontends.c.top_level import Declaration
-from polylsp.ir.program import Block, Function, Loop, Rejection, Site, Statement, Unsupported
+from polylsp.ir.effects import walk
+from polylsp.ir.program import (
+    Assign,
+    Block,
+    Function,
+    Loop,
+    Pointer,
+    Rejection,
+    Site,
+    Statement,
+    Unsupported,
+)
 
 
 def function_name(tokens: tuple[str, ...]) -> tuple[str, Site]:
@@ -190,6 +202,9 @@ def _once(context: Context, parsed: Parsed, own: frozenset[str]) -> tuple[Functi
     context.scopes.append(Scope())
     parameters, before = declare_parameters(context, definition)
     body = Block((*before, *statements(context, definition.body.block_items)))
+    stores = (s.target for s in walk(body) if isinstance(s, Assign) and s.target.steps)
+    if any(isinstance(target.type, Pointer) for target in stores):
+        body = with_row_pointers(body, context)
     name_site = Site(max(0, decl.coord.line), max(0, decl.coord.line))
     return Function(decl.name, parameters, body, name_site, parsed.problems), context
 
