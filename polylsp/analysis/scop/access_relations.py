@@ -577,8 +577,11 @@ def _led_to_each_other(accesses: list[Access], copies: list[PointerCopy]) -> lis
     ways = {name: _origins(_way(a.memory), copies) for name, a in memories.items()}
     written = {a.memory.name for a in accesses if a.kind == "write"}
     for one in memories.values():
-        sources = [copy.source for copy in copies if copy.target == _way(one.memory)]
-        if is_row(one.memory) and one.memory.name in written and len({*sources}) < len(sources):
+        own = [copy for copy in copies if copy.target == _way(one.memory)]
+        # A loop that sets many pointers to one place stands there twice.
+        several = len({*own}) < len(own) and any(a.row_dimensions for a in accesses if a.memory is one.memory)
+        set_twice = is_row(one.memory) and len({copy.source for copy in own}) < len({*own})
+        if one.memory.name in written and (several or set_twice):
             text = f"rows of `{one.memory.path}` may overlap: they were set to parts of one object"
             return [Rejection("may-alias", one.site, text, "use one row in the loop")]
     for one, other in combinations(memories.values(), 2):

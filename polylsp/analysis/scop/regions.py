@@ -53,7 +53,7 @@ from polylsp.analysis.scop.walk_state import (
 )
 from polylsp.ir.effects import Effects, effects, loops_in, nodes, places_in, pointers_followed, walk
 from polylsp.ir.library import effect_of
-from polylsp.ir.liveness import addresses_held, data_only, pointer_flow
+from polylsp.ir.liveness import addresses_held, data_only, pointer_flow, stores_one_pointer
 from polylsp.ir.program import (
     AddressOf,
     Assign,
@@ -165,12 +165,15 @@ def _addresses(function: Function, calls: Calls) -> Addresses:
 
 def _copies(function: Function) -> Iterator[PointerCopy]:
     """The assignments of pointers to pointers in memory; in loops, those of addresses and computed pointers
-    alone, since loops that rotate pointers copy them too."""
-    inside = {id(s) for loop in loops_in(function.body) for s in walk(loop)}
+    alone, since loops that rotate pointers copy them too; twice where a loop sets many to one place."""
+    inside = {id(s): loop for loop in loops_in(function.body) for s in walk(loop)}
     for statement in walk(function.body):
         if isinstance(statement, Assign) and statement.target.steps:
-            rotates = id(statement) in inside and isinstance(stripped(statement.value), Read)
-            yield from () if rotates else _copied(statement)
+            loop = inside.get(id(statement))
+            repeats = loop is not None and stores_one_pointer(statement, loop)
+            rotates = loop is not None and isinstance(stripped(statement.value), Read)
+            yield from () if rotates and not repeats else _copied(statement)
+            yield from _copied(statement) if repeats else ()
         elif isinstance(statement, Evaluate):
             yield from _copied_bytes(statement)
 
