@@ -294,14 +294,13 @@ class Cast:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The value of a call. `pure`: it reads nothing but its arguments and writes nothing;
-    otherwise the analysis wants a summary of the function of that name. `reads_memory`: it
-    writes nothing, but may read any memory that its arguments or globals reach. `ends`: control does not
-    come back from it. `sets`: variables of the C library that it may set (`errno`, `signgam`);
-    `watched`: those of them that the function around it mentions; `macro`: the usual macro (`max`, `min`,
-    `abs`) whose name it has, if it is not declared. `record`: the numbers in one of the structures that its
-    first argument leads to, if its third one is their size: the members and extents of arrays on the way to
-    each; empty for structures that hold anything else."""
+    """The value of a call. `pure`: it reads nothing but its arguments and writes nothing; otherwise the
+    analysis wants a summary of the function of that name. `reads_memory`: it writes nothing, but may read any
+    memory that its arguments or globals reach. `ends`: control does not come back from it. `sets`: variables
+    of the C library that it may set (`errno`, `signgam`); `watched`: those of them that the function around
+    it mentions; `macro`: the usual macro (`max`, `min`, `abs`) whose name it has, if it is not declared.
+    `record`: the numbers in one of the structures that it sorts or copies, by the members and extents of
+    arrays on the way to each; empty where there is anything else; `record_bytes`: the size of one."""
 
     function: str
     arguments: tuple[Expr, ...]
@@ -314,6 +313,7 @@ class Call:
     watched: tuple[str, ...] = ()
     macro: str = ""
     record: tuple[tuple[tuple[str | int, ...], Type], ...] = ()
+    record_bytes: int = 0
 
 
 Expr = Union[Constant, Invariant, Read, AddressOf, Unary, Binary, Select, Cast, Call]

@@ -324,7 +324,7 @@ def _of_library(call: Call, calls: Calls) -> Summary | None:
         for k, argument in enumerate(arguments)
     )
     integers = tuple(k for k in (1, 2) if any(extent == _COUNTED[k] for *_, extent in parts))
-    key = f"{call.function} {[a.type for a in arguments]} {call.record}"
+    key = f"{call.function} {[a.type for a in arguments]} {call.record} {call.record_bytes}"
     return Summary(call.function, key, parameters, integers, tuple(accesses), None, state=(), sizes=integers)
 
 
@@ -385,10 +385,10 @@ def _behind(
     parameter: int, kind: Literal["read", "write"], extent: _Extent, element: Type, call: Call
 ) -> tuple[SummaryAccess, ...]:
     """Accesses behind a pointer to elements; none where their size is unknown."""
+    if extent in ("bytes", "records") and isinstance(element, Struct):
+        return tuple(_numbers_of(parameter, kind, element, extent == "bytes", call))
     if extent == "bytes":
         return _bytes_of(parameter, kind, element)
-    if extent == "records" and isinstance(element, Struct):
-        return tuple(_numbers_of(parameter, kind, element, call))
     if not isinstance(element, (Integer, Floating)) or element.bits > 64:
         return ()
     region = {"one": "{ [] -> [0] }", "some": "{ [] -> [x] : x >= 0 }"}.get(extent, "")
@@ -402,17 +402,25 @@ def _behind(
 
 
 def _numbers_of(
-    parameter: int, kind: Literal["read", "write"], element: Struct, call: Call
+    parameter: int, kind: Literal["read", "write"], element: Struct, by_bytes: bool, call: Call
 ) -> Iterator[SummaryAccess]:
-    """Accesses of all numbers in as many structures as the second argument says."""
+    """Accesses of all numbers in as many structures as the second argument says, or (`by_bytes`) as lie in as
+    many bytes as the third one says; none in those of another type than the first argument leads to."""
+    first, size = call.arguments[0].type, call.record_bytes
+    if not isinstance(first, Pointer) or first.to != element:
+        return
+    whole = f"0 <= x0 and {size}x0 + {size} <= amount" if by_bytes else "0 <= x0 < amount"
+    ends = f"0 <= x0 and {size}x0 < amount and {size}x0 + {size} > amount"
     variable = Variable(f"argument {parameter}", f"argument {parameter}", Pointer(element), "parameter")
     for way, number in call.record:
         extents = [step for step in way if isinstance(step, int)]
         inner = [f"x{k + 1}" for k in range(len(extents))]
         within = "".join(f" and 0 <= {x} < {extent}" for x, extent in zip(inner, extents, strict=True))
-        region = f"{{ [count] -> [{', '.join(('x0', *inner))}] : 0 <= x0 < count{within} }}"
+        space = f"[amount] -> [{', '.join(('x0', *inner))}]"
         shape = ("[]", *("[]" if isinstance(step, int) else f".{step}" for step in way))
-        yield SummaryAccess(parameter, variable, shape, kind, number, region, True)
+        for among, exact in ((whole, True), (ends, False))[: 1 + by_bytes]:
+            region = f"{{ {space} : {among}{within} }}"
+            yield SummaryAccess(parameter, variable, shape, kind, number, region, exact, bytewise=by_bytes)
 
 
 def _bytes_of(parameter: int, kind: Literal["read", "write"], element: Type) -> tuple[SummaryAccess, ...]:

@@ -135,23 +135,28 @@ def call(context: Context, node: Any, fx: Effects) -> Expr:
     if macro is not None:
         return Call(name, arguments, False, macro[1], site, macro=macro[0])
     reads = reads and not pure
-    record = _record(context, arguments) if name == "qsort" and _is_library(known) else ()
-    return Call(name, arguments, pure, _result(name, known), site, reads, ends, sets, watched, record=record)
+    record, bytes_each = _record(context, name, arguments) if _is_library(known) else ((), 0)
+    of_type = _result(name, known)
+    return Call(name, arguments, pure, of_type, site, reads, ends, sets, watched, "", record, bytes_each)
 
 
 _Numbers = tuple[tuple[tuple[str | int, ...], Type], ...]
 
 
-def _record(context: Context, arguments: tuple[Expr, ...]) -> _Numbers:
-    """The numbers in one structure that the first argument leads to, if the third one is its size."""
+def _record(context: Context, name: str, arguments: tuple[Expr, ...]) -> tuple[_Numbers, int]:
+    """The numbers in one of the structures that the first argument leads to, and its size: of those that
+    `qsort` is told to be of that size, and those that are copied or set as bytes."""
     match arguments:
         case (array, _, amount, *_) if isinstance(array.type, Pointer) and isinstance(array.type.to, Struct):
-            of_type, bytes_each = array.type.to, stripped(amount)
+            bytes_each, given = size(array.type.to, context.structs), stripped(amount)
         case _:
-            return ()
-    fits = isinstance(bytes_each, Constant) and bytes_each.value == size(of_type, context.structs)
-    numbers = _numbers(context, of_type) if fits else None
-    return numbers if numbers is not None and len(numbers) <= _WHOLE_COPY_LIMIT else ()
+            return (), 0
+    is_given = isinstance(given, Constant) and given.value == bytes_each
+    fits = is_given if name == "qsort" else name in ("memcpy", "memmove", "memset")
+    numbers = _numbers(context, array.type.to) if fits and bytes_each else None
+    if numbers is None or bytes_each is None or len(numbers) > _WHOLE_COPY_LIMIT:
+        return (), 0
+    return numbers, bytes_each
 
 
 def _numbers(context: Context, type: Type) -> _Numbers | None:
