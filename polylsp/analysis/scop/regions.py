@@ -243,7 +243,7 @@ class _Run:
         is_large = before.assignments + self.assignments > _MOST_STATEMENTS
         follows, leads = self.follows or before.follows, self.leads or before.leads
         moves = (self.moves or before.moves) and not leads
-        reads = moves and (self.reads or before.reads)
+        reads = (moves or self.sets or before.sets) and (self.reads or before.reads)
         conflicts = ((self.sets or before.sets or moves) and follows) or reads
         return conflicts or (is_large and isinstance(self.statements[0], Loop))
 
