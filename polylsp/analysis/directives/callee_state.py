@@ -390,6 +390,7 @@ def _shared(function: Function, place: Place, kind: AccessKind) -> Iterator[Stat
     variable = place.variable
     stays = variable.storage in ("global", "static") and not variable.const
     is_one = isinstance(place.type, (Integer, Floating)) and not isinstance(variable.type, Pointer)
-    if stays and is_one and variable.source_name not in function.per_thread:
+    by_thread = variable.per_thread or variable.source_name in function.per_thread
+    if stays and is_one and not by_thread:
         owner = function.name if variable.storage == "static" else ""
         yield StateAccess(replace(place, site=_NOWHERE), kind, owner)

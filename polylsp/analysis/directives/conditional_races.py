@@ -479,7 +479,9 @@ def _run_by_all(region: ParallelRegion) -> Iterator[tuple[Assign, bool]]:
 def _is_run_by_each(region: ParallelRegion, site: Site) -> bool:
     """True if every thread of a region runs the code at a site, or a task of its own that does."""
     holding = list(region.holding(site))
-    return all(d.words == ("simd",) or (d.words in _MADE and leaves_to_chance(d)) for d in holding)
+    made = any(d.words in _MADE for d in holding)
+    alone = {("simd",), ("taskgroup",)} if made else {("simd",)}  # A thread waits for its own tasks alone.
+    return all(d.words in alone or (d.words in _MADE and leaves_to_chance(d)) for d in holding)
 
 
 def _mended(region: ParallelRegion, assign: Assign) -> Lacking | None:

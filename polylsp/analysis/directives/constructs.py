@@ -393,7 +393,7 @@ def _restrains(clause: object) -> bool:
         case Ordered(count):
             return count is not None
         case Schedule(kind, chunk):
-            return kind == "static" and bool(chunk) and not _is_count(chunk)
+            return kind == "static" and bool(chunk) and not is_count(chunk)
         case DefaultSharing(kind):
             return kind not in ("none", "shared", "present")
         case ReductionClause(operator):
@@ -404,7 +404,8 @@ def _restrains(clause: object) -> bool:
             return False
 
 
-def _is_count(text: str) -> bool:
+def is_count(text: str) -> bool:
+    """True for the text of a positive number."""
     return text.isdecimal() and int(text) > 0
 
 

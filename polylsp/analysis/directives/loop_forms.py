@@ -242,15 +242,34 @@ def _numbered(
 
 
 def in_next_chunk(
-    conflicts: Conflicts, one: tuple[int, ScopStatement], other: tuple[int, ScopStatement], chunk: int
+    conflicts: Conflicts,
+    one: tuple[int, ScopStatement],
+    other: tuple[int, ScopStatement],
+    *chunks: int,
 ) -> isl.Map:
-    """The pairs of instances of two statements in chunks of a loop that follow each other, which a static
-    schedule gives to two threads."""
+    """The pairs of instances of two statements in chunks of a loop, or of two with a chunk size each, that
+    follow each other, which a static schedule gives to two threads."""
+    own, others = chunks[0], chunks[-1]
     near = isl.Map(
-        f"{{ [k] -> [l] : floor(l / {chunk}) = floor(k / {chunk}) + 1 or "
-        f"floor(k / {chunk}) = floor(l / {chunk}) + 1 }}"
+        f"{{ [k] -> [l] : floor(l / {others}) = floor(k / {own}) + 1 or "
+        f"floor(k / {own}) = floor(l / {others}) + 1 }}"
     )
     return _numbered(conflicts, one, other, near)
+
+
+_TEAM = 32
+"""Number of threads, at most, of the teams in which equal shares are proven to be larger than chunks."""
+
+
+def in_second_chunk(
+    conflicts: Conflicts, one: tuple[int, ScopStatement], other: tuple[int, ScopStatement], chunk: int
+) -> isl.Map:
+    """The pairs of an instance in the second chunk of a loop, which a static schedule gives to the second
+    thread, and of one in the first iterations of another loop, which the first thread runs where shares are
+    equal: they are large enough."""
+    near = isl.Map(f"{{ [k] -> [l] : {chunk} <= k < 2 * {chunk} and 0 <= l < 2 * {chunk} }}")
+    last = _last_number(conflicts, other[0]).lower_bound_val(isl.dim_type.set, 0, isl.Val(2 * chunk * _TEAM))
+    return _numbered(conflicts, one, other, near).intersect_params(last.params())
 
 
 def numbered_first(conflicts: Conflicts, ordinal: int, statement: ScopStatement) -> isl.Set:

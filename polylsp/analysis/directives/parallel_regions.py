@@ -15,7 +15,7 @@ from polylsp.analysis.directives.constructs import Construct, Directed, is_restr
 from polylsp.analysis.directives.races import DataSharing, copied_by, listed, reduced
 from polylsp.analysis.directives.thread_order import busy_waits, keeps_no_order, waits_for_memory
 from polylsp.analysis.scop.obstacles import flat
-from polylsp.ir.directive import AnyDirective, Directive, OtherClause, UnknownDirective
+from polylsp.ir.directive import AnyDirective, Directive, Limit, OtherClause, UnknownDirective
 from polylsp.ir.effects import effects, expressions, walk
 from polylsp.ir.library import THREAD_NUMBER
 from polylsp.ir.program import (
@@ -67,6 +67,12 @@ class ParallelRegion:
         """Site of the code that the threads run."""
         assert self.directive.site is not None
         return self.directive.site
+
+    @property
+    def team_size(self) -> int | None:
+        """The number of threads that a clause says, 0 where it is no constant; `None` without a clause."""
+        said = [c.text for c in self.directive.clauses if isinstance(c, Limit) and c.name == "num_threads"]
+        return (int(said[0]) if said[0].isdecimal() else 0) if said else None
 
     @cached_property
     def body(self) -> Block:
@@ -338,7 +344,7 @@ def _varies(
 # --------------------------------------------------------------------------------------------------
 
 
-Who = Literal["all", "shared", "one", "first", "others"]
+Who = Literal["all", "shared", "one", "numbered", "others"]
 
 _SHARING_OUT = {("for",), ("for", "simd")}
 _PLAIN = {"critical", "atomic", "simd"}
@@ -348,14 +354,19 @@ _DEFERRED = {"task", "taskgroup", "taskloop", "taskwait", "taskyield"}
 @dataclass(frozen=True)
 class Part:
     """A piece of a region. `who` runs it: every thread, all of them together (a loop that is shared out),
-    any one of them, the first, or all others. `directive` says so, where one does; `loop` is the loop shared
-    out."""
+    any one of them, the one with a `number`, or all others. `directive` says so, where one does; `loop` is
+    the loop shared out."""
 
     who: Who
     site: Site
     statements: tuple[Statement, ...]
     directive: Directive | None = None
     loop: Loop | None = None
+    number: int = 0
+
+    def is_in_order(self, other: Part) -> bool:
+        """True if one thread runs both parts, or every thread does, each of them in order."""
+        return (self.who, self.number) == (other.who, other.number) and self.who in ("all", "numbered")
 
 
 Phase = tuple[Part, ...]
@@ -423,10 +434,9 @@ class _Cutter:
     def plain(self, statement: Simple) -> None:
         """A statement that every thread runs."""
         site = statement.site
-        inside = [d for d in self.region.inside if site.first <= d.at <= site.last]
+        inside = [d for d in self.region.inside if site.first < d.at <= site.last]
         if all(d.words[0] in _PLAIN for d in inside):
-            split = self.by_first_thread(statement)
-            self.parts += [Part("all", site, (statement,))] if split is None else split
+            self.parts += _by_number(self.region, statement) or [Part("all", site, (statement,))]
             return
         self.end()
         if isinstance(statement, Loop):
@@ -439,25 +449,6 @@ class _Cutter:
                 self.rounds.append(Rounds(statement, last, first))
         self.end()
 
-    def by_first_thread(self, statement: Simple) -> list[Part] | None:
-        """The branches of a test for the number of the first thread (`if (omp_get_thread_num() == 0)`)."""
-        if not isinstance(statement, If):
-            return None
-        match stripped(statement.condition):
-            case Binary("==", number, Constant(value=0)) | Binary("==", Constant(value=0), number):
-                is_number = _is_thread_number(self.region, stripped(number))
-            case Unary("!", number):
-                is_number = _is_thread_number(self.region, stripped(number))
-            case _:
-                is_number = False
-        if not is_number:
-            return None
-        then, otherwise = (tuple(flat(b.statements)) for b in (statement.then, statement.otherwise))
-        if not then or not otherwise:
-            return [Part("others" if otherwise else "first", statement.site, (*then, *otherwise))]
-        ends = [Site(each[0].site.first, each[-1].site.last) for each in (then, otherwise)]
-        return [Part("first", ends[0], then), Part("others", ends[1], otherwise)]
-
     def directed(self, directive: Directive, body: list[Simple]) -> None:
         """Add the parts of the code that a directive governs."""
         kind, site = directive.words[0], directive.site
@@ -468,7 +459,7 @@ class _Cutter:
         elif kind in _PLAIN:
             self.parts.append(Part("all", site, tuple(body)))
         elif directive.words == ("master",) or (directive.words == ("masked",) and not directive.clauses):
-            self.parts.append(Part("first", site, tuple(body), directive))
+            self.parts.append(Part("numbered", site, tuple(body), directive))
         else:
             found = list(self.waiting(directive, site, body))
             self.parts += found
@@ -487,6 +478,35 @@ class _Cutter:
 
 
 _LAST = 1 << 30
+
+
+def _by_number(region: ParallelRegion, statement: Simple) -> list[Part]:
+    """The branches of a test for the number of a thread (`if (omp_get_thread_num() == 0)`); none for other
+    statements."""
+    if not isinstance(statement, If):
+        return []
+    match stripped(statement.condition):
+        case Binary("==", value, Constant(value=int() as number)) | Binary(
+            "==", Constant(value=int() as number), value
+        ):
+            pass
+        case Unary("!", value):
+            number = 0
+        case _:
+            return []
+    absent = number < 0 or bool(region.team_size and number >= region.team_size)
+    if absent or not _is_thread_number(region, stripped(value)):
+        return []
+    then, otherwise = (tuple(flat(branch.statements)) for branch in (statement.then, statement.otherwise))
+    sites = [
+        Site(each[0].site.first, each[-1].site.last) if each else statement.site for each in (then, otherwise)
+    ]
+    parts = [Part("numbered", sites[0], then, number=number)] if then else []
+    nested = _by_number(region, otherwise[0]) if len(otherwise) == 1 else []
+    if nested:
+        # Those that neither test names differ from both: no pair of such parts is compared.
+        return [*parts, *(each for each in nested if each.who == "numbered" and each.number != number)]
+    return [*parts, *([Part("others", sites[1], otherwise, number=number)] if otherwise else [])]
 
 
 def _is_thread_number(region: ParallelRegion, value: Expr) -> bool:

@@ -20,7 +20,7 @@ from polylsp.analysis.directives.races import happens_always
 from polylsp.analysis.directives.thread_order import is_guarded, reads_any
 from polylsp.analysis.directives.unordered import straight_model
 from polylsp.analysis.scop.regions import Nest
-from polylsp.ir.directive import Directive, Limit, Unordered
+from polylsp.ir.directive import Directive, Unordered
 from polylsp.ir.effects import effects, nodes, walk
 from polylsp.ir.library import TEAM_SIZE, THREAD_NUMBER
 from polylsp.ir.program import (
@@ -58,7 +58,7 @@ def block_finding(region: ParallelRegion, of_thread: OfThread) -> Unordered | No
     """An element that two threads use at once, one of them writing it, if there surely is one."""
     if not _goes_by_number(region) or _goes_by_others(region):
         return None
-    team = _team(region)
+    team = 2 if region.team_size is None else region.team_size
     if team < 2:
         return None
     for models in _models(region, team, of_thread):
@@ -155,25 +155,17 @@ def _goes_by_others(region: ParallelRegion) -> bool:
     return any(reads_any(each, found) for each in chosen)
 
 
-def _team(region: ParallelRegion) -> int:
-    """A size that the team can have: the one that a clause says, or two; 0 where it is unknown."""
-    said = [c.text for c in region.directive.clauses if isinstance(c, Limit) and c.name == "num_threads"]
-    if not said:
-        return 2
-    return int(said[0]) if said[0].isdecimal() else 0
-
-
 def _uses(region: ParallelRegion, model: Sequence[Conflicts], phase: Sequence[Part]) -> Iterator[_Use]:
     """The accesses of one thread in a phase to memory that all of them share."""
     calls, known = effects(region.body).calls, region.directed.calls
-    for part in (each for each in phase if each.who in ("all", "first", "others")):
+    for part in (each for each in phase if each.who in ("all", "numbered", "others")):
         inside = {one.ordinal for one in region.directed.loops if within(one.site, part.site)}
         for conflicts in model:
             for access in conflicts.scop.accesses:
                 if not within(access.site, part.site) or not region.is_plain(access.site):
                     continue
                 # Elements that the first thread sets are told about with a barrier as the advice.
-                if part.who == "first" and access.memory.shape:
+                if (part.who, part.number) == ("numbered", 0) and access.memory.shape:
                     continue
                 if _is_own(region, access) or is_guarded(access.site, calls, known):
                     continue

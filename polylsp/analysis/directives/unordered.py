@@ -15,8 +15,15 @@ import islpy as isl
 from polylsp.analysis.dependence.conflicts import Conflict, Conflicts, same_iteration
 from polylsp.analysis.dependence.witness import meeting
 from polylsp.analysis.directives.callee_state import called_accesses
+from polylsp.analysis.directives.constructs import is_count
 from polylsp.analysis.directives.data_sharing import point_of
-from polylsp.analysis.directives.loop_forms import in_one_thread, numbered_alike, numbered_first
+from polylsp.analysis.directives.loop_forms import (
+    in_next_chunk,
+    in_one_thread,
+    in_second_chunk,
+    numbered_alike,
+    numbered_first,
+)
 from polylsp.analysis.directives.parallel_regions import ParallelRegion, Part, Uniformity, phases, rounds
 from polylsp.analysis.directives.races import DataSharing, happens_always, listed, reduced
 from polylsp.analysis.directives.thread_order import is_guarded
@@ -200,29 +207,49 @@ def _in_two_threads(
         if loop is not None and statement.loops[shared : shared + 1] != (loop.ordinal,):
             return None
     kinds = [_schedule(part) for part, _ in (first, second)]
-    if "chunks" in kinds:
+    if "unknown" in kinds:
         return None
-    if "any" in kinds or None in (first[0].directive, second[0].directive):
+    if "any" in kinds or not {"all", "others"}.isdisjoint((first[0].who, second[0].who)):
         return pairs
-    if loops[0] is not None and loops[1] is not None:
-        ends = (loops[0].ordinal, first[1]), (loops[1].ordinal, second[1])
-        return pairs.subtract(alike(conflicts, *ends))
-    if first[0].who == "first" and loops[1] is not None:
-        return pairs.subtract_range(numbered_first(conflicts, loops[1].ordinal, second[1]))
-    if second[0].who == "first" and loops[0] is not None:
-        return pairs.subtract_domain(numbered_first(conflicts, loops[0].ordinal, first[1]))
+    own, other = loops
+    if own is not None and other is not None:
+        return _apart(conflicts, pairs, ((own.ordinal, first[1]), (other.ordinal, second[1])), kinds, alike)
+    if any(isinstance(kind, int) for kind in kinds):
+        return None
+    if first[0].who == "numbered" and other is not None:
+        begins = numbered_first(conflicts, other.ordinal, second[1])
+        return pairs.intersect_range(begins) if first[0].number else pairs.subtract_range(begins)
+    if second[0].who == "numbered" and own is not None:
+        begins = numbered_first(conflicts, own.ordinal, first[1])
+        return pairs.intersect_domain(begins) if second[0].number else pairs.subtract_domain(begins)
     return pairs
 
 
-def _schedule(part: Part) -> str:
-    """Distribution of iterations to threads: as `equal` shares in order, in `chunks` of a fixed size, or to
-    `any` thread."""
+def _apart(
+    conflicts: Conflicts, pairs: isl.Map, ends: tuple[_Loop, _Loop], kinds: list[str | int], alike: _Numbering
+) -> isl.Map:
+    """Of `pairs` of instances in two loops, those that static schedules give to two threads."""
+    match kinds:
+        case [int() as chunk, int() as other]:
+            return pairs.intersect(in_next_chunk(conflicts, *ends, chunk, other))
+        case [int() as chunk, _]:
+            return pairs.intersect(in_second_chunk(conflicts, *ends, chunk))
+        case [_, int() as chunk]:
+            return pairs.intersect(in_second_chunk(conflicts, ends[1], ends[0], chunk).reverse())
+        case _:
+            return pairs.subtract(alike(conflicts, *ends))
+
+
+def _schedule(part: Part) -> str | int:
+    """Distribution of iterations to threads: as `equal` shares in order, in chunks of a fixed size, which is
+    the result, to `any` thread, or in an `unknown` way."""
     clauses = part.directive.clauses if part.directive is not None and part.loop is not None else ()
     for clause in clauses:
         if isinstance(clause, Schedule):
             if clause.kind in ("dynamic", "guided"):
                 return "any"
-            return "chunks" if clause.chunk else "equal"
+            if clause.chunk:
+                return int(clause.chunk) if is_count(clause.chunk) and clause.kind == "static" else "unknown"
     return "equal"
 
 
@@ -275,7 +302,7 @@ def _in_next_round(region: ParallelRegion) -> Iterator[tuple[Loop, Part, Part]]:
         for first, second in product(one.last, one.first):
             if "others" in (first.who, second.who):
                 continue
-            if first.who != second.who or first.who not in ("all", "first"):
+            if not first.is_in_order(second):
                 yield one.loop, first, second
 
 
@@ -283,10 +310,10 @@ def _culprit(region: ParallelRegion, first: Part, second: Part) -> tuple[Unorder
     """Cause that lets two parts run at once, if there is one."""
     directive = first.directive or region.directive
     kinds = {first.who, second.who}
-    if "others" in kinds and kinds != {"first", "others"}:
+    if "others" in kinds and (kinds != {"numbered", "others"} or first.number != second.number):
         # One of them may run what another piece has for one thread, or for all together.
         return None, directive
-    if first.who == second.who and first.who in ("all", "first"):
+    if first.is_in_order(second):
         # What all threads do in one piece is for `every_thread.py`, unless some wait for others there.
         exclusions = region.sharing.construct.exclusions
         guarded = first.who == "all" and (exclusions(first.site) or exclusions(second.site))
@@ -301,7 +328,7 @@ def _late(region: ParallelRegion, first: Part) -> tuple[UnorderedKind, Directive
     directive = first.directive or region.directive
     if first.who == "all" or first.directive is None:
         return "no-barrier", region.directive
-    return ("master" if first.who == "first" else "nowait"), directive
+    return ("master" if first.who == "numbered" else "nowait"), directive
 
 
 # --- Variables and single elements -------------------------------------------------------
