@@ -207,7 +207,7 @@ def _counting(edit: Edit, again: Again) -> Edit:
 
 def _testing(edit: Edit, again: Again) -> Edit:
     """An edit that compares pointers with null before the loops where it needs that."""
-    from polylsp.targets.gpu.preparation import tested_first
+    from polylsp.targets.gpu.null_tests import tested_first
 
     return lambda subject, ordinal, settings: tested_first(subject, ordinal, settings, edit, again)
 

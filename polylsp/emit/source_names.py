@@ -222,9 +222,10 @@ def _is_visible(subject: Subject, variable: Variable, site: Site) -> bool:
 def _members(subject: Subject, site: Site) -> set[str]:
     """Members of structures (`d->n`), as the source writes them, with one value in all of the function."""
     own, comes_to = subject.effects, _coming_to(subject, site)
-    if subject.members or any(comes_to(call.site) for call in own.calls):
-        return set()
     places = [each for each in places_in(subject.function.body) if _is_member(each)]
+    calls = [call for call in own.calls if comes_to(call.site)]
+    if subject.members or any(may_store(subject, call, p.type) for call in calls for p in places[:1]):
+        return set()
     stored = [each for each in own.places if comes_to(each.site)]
     if any(_may_be(each, member.type) for each in stored for member in places[:1]):
         return set()
@@ -305,7 +306,8 @@ def _is_disturbed(subject: Subject, variable: Variable, site: Site) -> bool:
     """True if the function may change a variable that others can reach, before the end of `site` or of a loop
     around it."""
     own, comes_to = subject.effects, _coming_to(subject, site)
-    changed = any(comes_to(each.site) for each in (*own.calls, *subject.assigned(variable)))
+    calls = [call for call in own.calls if may_store(subject, call, variable.type)]
+    changed = any(comes_to(each.site) for each in (*calls, *subject.assigned(variable)))
     stores = [each for each in own.places if comes_to(each.site) and _may_be(each, variable.type)]
     return changed or (bool(stores) and not _are_apart(subject, variable, stores))
 
@@ -376,6 +378,16 @@ def _may_be(place: Place, of_type: Type) -> bool:
     is_named = isinstance(place.variable.type, Array) and place.variable.storage != "parameter"
     apart = isinstance(place.type, Floating) and isinstance(of_type, (Integer, Pointer))
     return not is_named and not apart
+
+
+def may_store(subject: Subject, call: Call, of_type: Type) -> bool:
+    """True if a call may change a variable of some type that others can reach, an integer or a pointer at
+    least: not one that stores real numbers alone (C11 6.5p7), or nothing."""
+    found = subject.calls.of(call)
+    if found is None or found.sets or not isinstance(of_type, (Integer, Pointer)):
+        return True
+    stored = (each for each in found.accesses if each.kind == "write")
+    return any(each.bytewise or not isinstance(each.type, Floating) for each in stored)
 
 
 def _repeats(subject: Subject, assign: Assign) -> bool:

@@ -60,6 +60,12 @@ def test_sizes_are_computed_with_64_bits(rows: str, size: str) -> None:
 
 
 REFUSED = {
+    "a null test of a member of a structure that may be absent": (
+        "typedef struct { double *w; } table;\n"
+        "void f(int n, const table *t, double *restrict y)\n"
+        "{\n    for (int i = 0; i < n; i++)\n        if (t && t->w)\n            y[i] += t->w[i];\n}\n",
+        "structure",
+    ),
     "a member of a union": (
         "typedef union { double x; long y; } both;\n"
         "void f(int n, both *a)\n{\n    for (int i = 0; i < n; i++)\n        a[i].x = i;\n}\n",
@@ -137,9 +143,9 @@ REFUSED = {
         "How much of `b`",
     ),
     "a test for null inside of a macro": (
-        "#define GIVEN(p) ((p) != 0)\n"
-        "void f(int n, double *restrict a, const double *restrict b)\n"
-        "{\n    for (int i = 0; i < n; i++)\n        a[i] = GIVEN(b) ? b[i] : 1;\n}\n",
+        "#define BOTH(p, q) ((p) != 0 && (q) != 0)\n"
+        "void f(int n, double *restrict a, const double *restrict b, const double *restrict c)\n"
+        "{\n    for (int i = 0; i < n; i++)\n        a[i] = BOTH(b, c) ? b[i] * c[i] : 1;\n}\n",
         "computation with numbers",
     ),
     "a pointer that is tested and set": (

@@ -517,7 +517,7 @@ def _refused(
     """Reason why the leaves do not describe all effects; empty if they do."""
     inside = [n for leaf in leaves for n in leaf.numbers]
     if len(set(inside)) != len(inside):
-        return "Statements here come out of one macro: write them out first."
+        return "Statements here come out of one macro, or of one `a = b = …`: write them out first."
     twin = next((name for leaf in leaves for name in _twins(leaf)), "")
     if twin:
         return f"Two variables are called `{twin}` in one iteration: rename one."

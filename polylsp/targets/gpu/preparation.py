@@ -202,54 +202,6 @@ def on_other_text(
     return replace(found, replacements=whole)
 
 
-def tested_first(subject: Subject, ordinal: int, settings: Settings, edit: Edit, again: Again) -> Answer:
-    """The edit of loops that ask whether pointers are null, on the text in which numbers say so if it is not
-    made otherwise; both as one."""
-    first = edit(subject, ordinal, settings)
-    if not isinstance(first, Declined) or not ordinal:
-        return first
-    return on_other_text(subject, ordinal, settings, edit, again, _tested(subject, ordinal)) or first
-
-
-def _tested(subject: Subject, ordinal: int) -> tuple[Replacement, ...]:
-    """Replacements that compare pointers with null before a nest, and use the results in it; none where there
-    are no such tests, or a pointer may change in the nest."""
-    outer = subject.outermost(ordinal)
-    loop = subject.loop(outer.ordinal)
-    changed = effects(loop).scalars
-    found: dict[str, str] = {}
-    replaced: list[Replacement] = []
-    every = (node for s in walk(loop) if not isinstance(s, Block) for node in nodes(s))
-    for test in (node for node in every if isinstance(node, Binary)):
-        pointer = _compared_with_null(test)
-        if pointer is None:
-            continue
-        name = pointer.source_name
-        own = pointer.storage in ("local", "parameter") and not pointer.escapes
-        if not own or pointer.name in changed or not subject.is_written_out(test.site):
-            return ()
-        found.setdefault(name, fresh_name(subject, f"has_{name}", taken=list(found.values())))
-        text = found[name] if test.operator == "!=" else f"!{found[name]}"
-        replaced.append(Replacement(subject.span(test.site), text))
-    if not found or not takes_a_declaration(subject, stretch_of(subject, outer)):
-        return ()
-    start = subject.span(outer.site).start
-    indentation = subject.indentation(start)
-    lines = [f"{indentation}const int {own} = {name} != 0;" for name, own in found.items()]
-    return (line_before(subject, start, "\n".join(lines)), *dict.fromkeys(replaced))
-
-
-def _compared_with_null(test: Binary) -> Variable | None:
-    """The pointer that is compared with null, if it is a variable."""
-    match test:
-        case Binary("==" | "!=", Read(place=Place(variable, ()), type=Pointer()), Constant(value=0)) | Binary(
-            "==" | "!=", Constant(value=0), Read(place=Place(variable, ()), type=Pointer())
-        ):
-            return variable
-        case _:
-            return None
-
-
 def _own_counter(subject: Subject, root: LoopFacts) -> Iterator[Replacement]:
     """Replacements that give a loop a counter of its own, and the variable that counted its last value behind
     the loop; none where that value is not plain, or not needed."""

@@ -37,6 +37,27 @@ static float f_sum(int n, const float *restrict x, const float *restrict w)
     return total;
 }
 
+#define GIVEN(p) ((p) != NULL)
+
+typedef struct { int n; float *values, *weights; const int *kinds; } table;
+
+static float half(float v) { return v / 2; }
+
+static void f_member(table *t, const float *restrict x)
+{
+    for (int i = 0; i < t->n; i++)
+        if (t->weights)
+            t->values[i] += t->weights[i] * half(x[i]);
+        else
+            t->values[i] -= half(x[i]);
+}
+
+static void f_macro(const table *t, const float *restrict x, float *restrict y)
+{
+    for (int i = 0; i < t->n; i++)
+        y[i] += (GIVEN(t->weights) ? t->weights[i] : 2.0f) * half(x[i]) + (!t->kinds ? 1 : t->kinds[i]);
+}
+
 int main(void)
 {
     static const int sizes[] = {0, 1, 33, 700};
@@ -57,6 +78,9 @@ int main(void)
             f_bias(n, x, y, d);
             f_weighted(n, x, y, d, k);
             f_neither(n, y, d, d ? x : NULL);
+            table t = {n, y, d, k};
+            f_member(&t, x);
+            f_macro(&t, x, y);
             double total = f_sum(n, x, d);
             for (int i = 0; i <= n; i++)
                 total += y[i] * (i % 13 + 1) + (given ? d[i] * (i % 11) : 0);
