@@ -1,18 +1,15 @@
 """isl's expressions as C: sums with their positive terms first, `<` rather than `<=` where that is shorter,
-minima and maxima spelled out, division that rounds down; and the loops of its syntax trees."""
+minima and maxima spelled out, division that rounds down."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Union
 
 import islpy as isl
 
-from polylsp.emit.affine_bounds import ShadowedError, in_turn, operator_of, syntax_tree
-from polylsp.emit.c_syntax import Braces
-from polylsp.emit.c_text import Kept, Made, Piece, Written
-from polylsp.model.action import Declined
+from polylsp.emit.affine_bounds import operator_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +39,31 @@ Term = Union[str, Quotient, Narrow]
 Linear = dict[Term, int]
 """A sum of terms times numbers; the term "" stands for one."""
 
-Atoms = Mapping[str, Union[Term, Opposite]]
-"""Meanings of the names in the expressions of isl."""
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Named:
+    """A variable that holds a minimum (`order` is `<`) or maximum (`>`) of some sums."""
+
+    name: str
+    order: str
+    sums: tuple[Linear, ...]
+
+    def is_part_of(self, other: Named) -> bool:
+        """True if another extremum is one of these sums, plus a number, and others."""
+        return self.order == other.order and self.found_in(other.sums) is not None
+
+    def found_in(self, operands: Sequence[Linear]) -> int | None:
+        """The number by which these sums have to grow to be among some operands."""
+        for each in operands:
+            apart = {term: factor for term, factor in added(each, self.sums[0], -1).items() if factor}
+            shift = apart.get("", 0)
+            if not set(apart) - {""} and all(is_among(_moved(one, shift), operands) for one in self.sums):
+                return shift
+        return None
+
+
+Atoms = Mapping[str, Union[Term, Opposite, Linear, Named]]
+"""Meanings of the names in the expressions of isl; and variables that hold values of some, by their names."""
 
 
 def in_64_bits(value: Linear) -> Linear:
@@ -54,9 +74,6 @@ def in_64_bits(value: Linear) -> Linear:
 _OP = isl.ast_expr_op_type
 _KIND = isl.ast_expr_type
 _AND, _OR = (_OP["and_"], _OP.and_then), (_OP["or_"], _OP.or_else)
-_UP_TO = {_OP.le: ">=", _OP.lt: ">"}
-"""Comparisons of a counter that counts up with its bound, for one that counts down."""
-
 _COMPARE = {_OP.lt: "<", _OP.ge: ">=", _OP.gt: ">", _OP.eq: "=="}
 
 
@@ -185,16 +202,16 @@ def _factor(text: str) -> str:
 def _plus_one(expression: isl.AstExpr, atoms: Atoms) -> str:
     """Expression plus one; within a minimum or maximum, each operand plus one."""
     if expression.get_type() == _KIND.op and operator_of(expression) in (_OP.min, _OP.max):
-        found = [added(_linear(each, atoms), {"": 1}, 1) for each in _arguments(expression)]
-        return extremum(found, "<" if operator_of(expression) == _OP.min else ">")
+        found = [_moved(_linear(each, atoms), 1) for each in _arguments(expression)]
+        return sum_text(_extremum(found, "<" if operator_of(expression) == _OP.min else ">", atoms))
     return sum_text(added(_linear(expression, atoms), {"": 1}, 1))
 
 
-def _opposite(expression: isl.AstExpr, atoms: Atoms) -> str:
+def opposite_text(expression: isl.AstExpr, atoms: Atoms) -> str:
     """Minus an expression; of a minimum, the maximum of the opposites."""
     if expression.get_type() == _KIND.op and operator_of(expression) in (_OP.min, _OP.max):
         found = [added({}, _linear(each, atoms), -1) for each in _arguments(expression)]
-        return extremum(found, ">" if operator_of(expression) == _OP.min else "<")
+        return sum_text(_extremum(found, ">" if operator_of(expression) == _OP.min else "<", atoms))
     return sum_text(added({}, _linear(expression, atoms), -1))
 
 
@@ -205,15 +222,20 @@ def _linear(expression: isl.AstExpr, atoms: Atoms) -> Linear:
     if kind == _KIND.id:
         name = expression.id_get_id().get_name()
         term = atoms.get(name, name)
-        return {term.name: -1} if isinstance(term, Opposite) else {term: 1}
+        if isinstance(term, dict):
+            return term
+        if isinstance(term, Opposite):
+            return {term.name: -1}
+        return {term.name if isinstance(term, Named) else term: 1}
     if operator_of(expression) in (_OP.select, _OP.cond):
         condition, *chosen = (expression.get_op_arg(k) for k in range(3))
         then, otherwise = (text_of(each, atoms) for each in chosen)
         return {f"({condition_text(condition, atoms)} ? {then} : {otherwise})": 1}
-    return _operation(operator_of(expression), [_linear(each, atoms) for each in _arguments(expression)])
+    operator = operator_of(expression)
+    return _operation(operator, [_linear(each, atoms) for each in _arguments(expression)], atoms)
 
 
-def _operation(operator: isl.ast_expr_op_type, found: list[Linear]) -> Linear:
+def _operation(operator: isl.ast_expr_op_type, found: list[Linear], atoms: Atoms) -> Linear:
     match operator:
         case _OP.add:
             return added(found[0], found[1], 1)
@@ -225,15 +247,35 @@ def _operation(operator: isl.ast_expr_op_type, found: list[Linear]) -> Linear:
             number, other = found if set(found[0]) <= {""} else reversed(found)
             return {term: number.get("", 0) * factor for term, factor in other.items()}
         case _OP.min:
-            return {extremum(found, "<"): 1}
+            return _extremum(found, "<", atoms)
         case _OP.max:
-            return {extremum(found, ">"): 1}
+            return _extremum(found, ">", atoms)
         case _OP.div | _OP.pdiv_q | _OP.fdiv_q:
             return {Quotient(tuple(found[0].items()), found[1][""], operator == _OP.fdiv_q): 1}
         case _OP.pdiv_r | _OP.zdiv_r:
             return {f"({_factor(sum_text(found[0]))} % {sum_text(found[1])})": 1}
         case _:
             raise ValueError(f"isl's operation {operator} has no spelling here")
+
+
+def _moved(value: Linear, by: int) -> Linear:
+    """A sum plus a number."""
+    return added(value, {"": by}, 1)
+
+
+def is_among(value: Linear, operands: Sequence[Linear]) -> bool:
+    """True if a sum is equal to one of some."""
+    return any(not any(added(value, each, -1).values()) for each in operands)
+
+
+def _extremum(operands: list[Linear], order: str, atoms: Atoms) -> Linear:
+    """A minimum or maximum, by the variables that hold one of some of its operands."""
+    for each in atoms.values():
+        shift = each.found_in(operands) if isinstance(each, Named) and each.order == order else None
+        if isinstance(each, Named) and shift is not None:
+            known = [_moved(one, shift) for one in each.sums]
+            operands = [*(one for one in operands if not is_among(one, known)), {each.name: 1, "": shift}]
+    return operands[0] if len(operands) == 1 else {extremum(operands, order): 1}
 
 
 def extremum(operands: list[Linear], order: str) -> str:
@@ -262,165 +304,10 @@ def _arguments(expression: isl.AstExpr) -> list[isl.AstExpr]:
     return found
 
 
-# --------------------------------------------------------------------------------------------------
-# Loops that visit the iterations of a leaf in another order, as C that a person would write.
-# --------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Counter:
-    """A counter's name, and the words that declare it; none where it is declared before the loops. `header`
-    is the original header of its loop; the comments about that loop go with it: `remark` after the header,
-    `lead` before the loop, `after` after it."""
-
-    name: str
-    declared: str
-    header: str = ""
-    remark: str = ""
-    lead: str = ""
-    after: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """Code for each point of one part of a schedule's domain: see `Scan`."""
-
-    values: tuple[Counter | None, ...]
-    body: Kept | Written
-
-
-@dataclass(frozen=True, slots=True)
-class Scan:
-    """Specification of the loops: `loops` are the new loops' counters, outermost first; `values` are the
-    counters of the schedule's domain, in its order: the body sets those that no loop counts, apart from
-    unused ones (`None`). A loop whose counter is an `Opposite` in `atoms` counts down. Where the domain has
-    named parts, `others` has their code; loops whose numbers are `apart` only determine the order."""
-
-    schedule: isl.Map | isl.UnionMap
-    loops: tuple[Counter, ...]
-    values: tuple[Counter | None, ...]
-    body: Kept | Written
-    atoms: Atoms
-    braces: tuple[Braces, ...]
-    others: Mapping[str, Leaf] = field(default_factory=dict[str, "Leaf"])
-    apart: tuple[int, ...] = ()
-
-
-def scanned(scan: Scan) -> tuple[Piece, ...] | Declined:
-    """The loops that visit the domain of the schedule, in its order."""
-    schedule, options = scan.schedule, None
-    if scan.apart:
-        inside = ", ".join(f"x{k}" for k in range(len(scan.loops)))
-        chosen = " or ".join(f"d = {k}" for k in scan.apart)
-        options = isl.UnionMap(f"{{ [{inside}] -> unroll[d] : {chosen} }}")
-    if isinstance(schedule, isl.Map):
-        schedule = schedule.set_tuple_name(isl.dim_type.in_, "L").to_union_map()
-    tree = syntax_tree(schedule, [loop.name for loop in scan.loops], options=options)
-    return _pieces(scan, tree, 0)
-
-
-def _pieces(scan: Scan, node: isl.AstNode, depth: int) -> tuple[Piece, ...] | Declined:
-    kind = node.get_type()
-    if kind == isl.ast_node_type.user:
-        try:
-            return (_leaf(scan, node),)
-        except ShadowedError:
-            return Declined("The new order needs counters of its own: write these loops with steps of 1.")
-    if kind == isl.ast_node_type["for_"] and not node.for_is_degenerate():
-        inner = _pieces(scan, node.for_get_body(), depth + 1)
-        if isinstance(inner, Declined):
-            return inner
-        braces = scan.braces[min(depth, len(scan.braces) - 1)]
-        loop = _loop(scan, node)
-        if loop in (scan.loops[k] for k in scan.apart):
-            return Declined("The new order needs more than simple loops.")
-        return (Made(_header(scan, loop, node), inner, braces, loop.remark, loop.lead, loop.after),)
-    if kind == isl.ast_node_type["if_"]:
-        inner = _pieces(scan, node.if_get_then_node(), depth)
-        rest = _pieces(scan, node.if_get_else_node(), depth) if node.if_has_else_node() else ()
-        if isinstance(inner, Declined):
-            return inner
-        if isinstance(rest, Declined):
-            return rest
-        return (Made(f"if ({condition_text(node.if_get_cond(), scan.atoms)})", inner, otherwise=rest),)
-    if kind == isl.ast_node_type.block:
-        return _sequence(scan, node, depth)
-    return Declined("The new order needs more than simple loops.")
-
-
-def _sequence(scan: Scan, node: isl.AstNode, depth: int) -> tuple[Piece, ...] | Declined:
-    children = node.block_get_children()
-    found: list[Piece] = []
-    for k in range(children.n_ast_node()):
-        inner = _pieces(scan, children.get_ast_node(k), depth)
-        if isinstance(inner, Declined):
-            return inner
-        found += inner
-    return tuple(found)
-
-
-def _loop(scan: Scan, node: isl.AstNode) -> Counter:
-    name = node.for_get_iterator().get_id().get_name()
-    return next(loop for loop in scan.loops if loop.name == name)
-
-
-def _header(scan: Scan, loop: Counter, node: isl.AstNode) -> str:
-    name = loop.name
-    if isinstance(scan.atoms.get(name), Opposite):
-        return _downward(scan, loop, node)
-    first = f"{name} = {text_of(node.for_get_init(), scan.atoms)}"
-    step = text_of(node.for_get_inc(), scan.atoms)
-    advance = f"++{name}" if f"++{name}" in loop.header else f"{name}++"
-    made = "; ".join(
-        (
-            f"{loop.declared} {first}" if loop.declared else first,
-            condition_text(node.for_get_cond(), scan.atoms),
-            advance if step == "1" else f"{name} += {step}",
-        )
-    )
-    return loop.header if _same(loop.header, made) else f"for ({made})"
-
-
-def _downward(scan: Scan, loop: Counter, node: isl.AstNode) -> str:
-    """The header of a loop that counts down by one, while isl counts minus its counter up."""
-    condition, first = node.for_get_cond(), _opposite(node.for_get_init(), scan.atoms)
-    assert operator_of(condition) in _UP_TO and text_of(node.for_get_inc(), scan.atoms) == "1", condition
-    last = f"{_UP_TO[operator_of(condition)]} {_opposite(condition.get_op_arg(1), scan.atoms)}"
-    made = f"{loop.declared} {loop.name} = {first}; {loop.name} {last}; {loop.name}--".lstrip()
-    return loop.header if _same(loop.header, made) else f"for ({made})"
-
-
-def _same(header: str, made: str) -> bool:
-    """True if two headers are equal, apart from spaces and the side of `++`."""
-    inside = header.partition("(")[2].rpartition(")")[0]
-    first, second = (_plain(text) for text in (inside, made))
-    return first == second
-
-
-def _plain(text: str) -> str:
-    compact = "".join(text.split())
-    head, _, step = compact.rpartition(";")
-    name = step.strip("+")
-    return f"{head};{name}++" if step in (f"++{name}", f"{name}++", f"{name}+=1") else compact
-
-
-def _leaf(scan: Scan, node: isl.AstNode) -> Piece:
-    call = node.user_get_expr()
-    own = scan.others.get(call.get_op_arg(0).id_get_id().get_name(), Leaf(scan.values, scan.body))
-    texts = [text_of(call.get_op_arg(k + 1), scan.atoms) for k in range(len(own.values))]
-    found = {
-        value: text
-        for value, text in zip(own.values, texts, strict=True)
-        if value is not None and text != value.name
-    }
-    in_turn((value.name, text) for value, text in found.items())
-    first = [f"{_declaring(value)}{value.name} = {text};" for value, text in found.items()]
-    if isinstance(own.body, Written):
-        return Made("", (*map(Written, first), own.body)) if first else own.body
-    kept = Kept(own.body.span, tuple(first), own.body.single and not first)
-    # Beside others, its declarations need a separate block.
-    return Made("", (kept,)) if first and scan.others else kept
-
-
-def _declaring(value: Counter) -> str:
-    return f"const {value.declared.removeprefix('const ')} " if value.declared else ""
+def extreme_of(expression: isl.AstExpr, atoms: Atoms, name: str, opposite: bool, past: int) -> Named | None:
+    """The sums of which an expression, or its opposite, is the extremum, plus a number; `None` for others."""
+    if expression.get_type() != _KIND.op or operator_of(expression) not in (_OP.min, _OP.max):
+        return None
+    sign = -1 if opposite else 1
+    sums = [_moved(added({}, _linear(each, atoms), sign), past) for each in _arguments(expression)]
+    return Named(name, "<" if (operator_of(expression) == _OP.min) != opposite else ">", tuple(sums))

@@ -258,10 +258,11 @@ def most_iterations(subject: Subject, ordinal: int) -> int | None:
     return high.to_python() + 1 if apart.is_subset(within) else None
 
 
-def walks_along(scop: Scop, ordinal: int) -> bool:
-    """True if each access inside of an innermost loop is to the same element in the next iteration, or to its
-    neighbour."""
-    inside = [a for a in scop.accesses if ordinal in scop.statements[a.statement].loops]
+def walks_along(scop: Scop, ordinal: int, inner: int | None = None) -> bool:
+    """True if each access inside of a loop, or of an `inner` one in it, is to the same element in the next
+    iteration, or to its neighbour."""
+    innermost = ordinal if inner is None else inner
+    inside = [a for a in scop.accesses if innermost in scop.statements[a.statement].loops]
     return all(_lines(scop, a, ordinal) < 8 for a in inside)
 
 

@@ -13,7 +13,8 @@ from typing import NamedTuple
 import islpy as isl
 from tree_sitter import Node
 
-from polylsp.emit.c_expressions import Counter, Linear, added, extremum, sum_text
+from polylsp.emit.c_expressions import Linear, added, extremum, sum_text
+from polylsp.emit.c_loops import Counter
 from polylsp.emit.c_syntax import LoopText
 from polylsp.emit.subject import Subject
 from polylsp.ir.program import Binary, Integer, stripped

@@ -13,8 +13,8 @@ from itertools import permutations, product
 import islpy as isl
 
 from polylsp.core.settings import Settings
-from polylsp.emit.c_expressions import Counter, Scan, scanned
-from polylsp.emit.c_expressions import Leaf as Scanned
+from polylsp.emit.c_loops import Counter, Scan, scanned
+from polylsp.emit.c_loops import Leaf as Scanned
 from polylsp.emit.c_syntax import Part
 from polylsp.emit.c_text import Kept, kept, replaced, style_of
 from polylsp.emit.subject import Subject

@@ -8,7 +8,7 @@ from itertools import permutations
 import islpy as isl
 
 from polylsp.core.settings import Settings
-from polylsp.emit.c_expressions import Scan, scanned
+from polylsp.emit.c_loops import Scan, scanned
 from polylsp.emit.c_text import Made, Piece, replaced, style_of
 from polylsp.emit.subject import Subject
 from polylsp.ir.verdict import Parallel

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polylsp.emit.c_expressions import Scan, scanned
+from polylsp.emit.c_loops import Scan, scanned
 from polylsp.emit.c_text import Made, Piece, Written, replaced, style_of
 from polylsp.emit.subject import Subject
 from polylsp.ir.program import Binary, Cast, Expr, Floating, Index, Read

@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from polylsp.core.settings import Settings
-from polylsp.emit.c_expressions import Counter, Opposite, Scan, scanned
-from polylsp.emit.c_expressions import Leaf as Scanned
+from polylsp.emit.c_expressions import Linear, Opposite
+from polylsp.emit.c_loops import Counter, Names, Scan, scanned
+from polylsp.emit.c_loops import Leaf as Scanned
 from polylsp.emit.c_syntax import LoopText, Part
 from polylsp.emit.c_text import kept, replaced, style_of
 from polylsp.emit.subject import Subject
@@ -27,19 +28,16 @@ from polylsp.schedule.chain import (
     comments,
     fresh_name,
     is_directed,
-    loop_costs,
     opened,
     type_words,
     unstable,
+    walks_along,
 )
 from polylsp.schedule.loop_headers import Iterations, counters, iterations, merged
 from polylsp.schedule.statement_leaves import Leaf, Leaves, carried_at, leaves_of, violated
 
 _BLOCK = 64
 """Rows, and columns, of a block."""
-
-_STRIDE = 8
-"""Cost of an access that is to another cache line in each iteration (`loop_costs`)."""
 
 _PARALLEL, _TURN = 1, 5
 """Places in the new order of the loop over blocks that do not depend on each other, and of the dimension
@@ -77,8 +75,8 @@ def _placed(subject: Subject, ordinal: int, settings: Settings, early: bool) -> 
     found = unstable(subject, terms.chain.ordinals) or leaves_of(subject, leaves)
     if isinstance(found, Declined):
         return found
-    _, column, term = loop_costs(found.scop, terms.chain.ordinals)
-    if term < _STRIDE or column >= _STRIDE:
+    _, column, term = terms.chain.ordinals
+    if walks_along(found.scop, term) or not walks_along(found.scop, column, term):
         return Declined("The loop over the terms walks through memory in no larger steps than the other one.")
     size = settings.tile_sizes[0] if settings.tile_sizes else _BLOCK
     for offset in (0, -1, 1):
@@ -187,7 +185,8 @@ def _edited(
     befores, afters = zip(comments(subject, outer.parts[0]), comments(subject, of_terms), strict=True)
     lead, after = ("\n".join(filter(None, each)) for each in (befores, reversed(afters)))
     element = replace(element, lead=lead, after=after)
-    steps = {row.name: points.steps[0], column.name: points.steps[1], element.name: points.steps[1]}
+    row_step, column_step = points.steps[:2]
+    steps = {row.name: row_step, column.name: column_step, element.name: column_step}
     atoms = {**texts, **{name: Opposite(name) for name, step in steps.items() if step < 0}}
     front, block = (
         Counter(fresh_name(subject, *names), words)
@@ -196,7 +195,11 @@ def _edited(
     stage, turn = (Counter(fresh_name(subject, name), "int") for name in ("stage", "turn"))
     order = (front, block, row, stage, element, turn, column)
     body = kept(terms.parts)
-    pieces = scanned(Scan(schedule, order, (), body, atoms, terms.chain.braces[:1], others, (3, _TURN)))
+    taken = [each.name for each in order]
+    names = _names(subject, front, block, column, (row_step, column_step), words, taken)
+    pieces = scanned(
+        Scan(schedule, order, (), body, atoms, terms.chain.braces[:1], others, (3, _TURN), names)
+    )
     if isinstance(pieces, Declined):
         return pieces
     made = replaced(subject, terms.chain.texts[0], pieces, style_of(subject, terms.chain.texts))
@@ -205,6 +208,28 @@ def _edited(
         "elements on a diagonal can run in parallel."
     )
     return Edited((made,), found.assumptions, (remark,))
+
+
+def _names(
+    subject: Subject,
+    front: Counter,
+    block: Counter,
+    column: Counter,
+    directions: tuple[int, int],
+    words: str,
+    taken: Sequence[str],
+) -> Names:
+    """Variables of a block: its first column, and the bounds that its loops share."""
+    row_direction, column_direction = directions
+    used = [*taken]
+
+    def fresh(wanted: str) -> str:
+        used.append(fresh_name(subject, wanted, taken=used))
+        return used[-1]
+
+    start = fresh(column.name * 2 if len(column.name) == 1 else f"{column.name}_block")
+    value: Linear = {front.name: column_direction, block.name: -row_direction * column_direction}
+    return Names(block.name, words, start, value, front.name, fresh)
 
 
 def _plain(subject: Subject, chain: Chain, points: Iterations) -> tuple[Counter, ...]:

@@ -12,17 +12,8 @@ from collections.abc import Sequence
 import islpy as isl
 
 from polylsp.core.settings import Settings
-from polylsp.emit.c_expressions import (
-    Counter,
-    Linear,
-    Narrow,
-    Scan,
-    Term,
-    added,
-    extremum,
-    scanned,
-    sum_text,
-)
+from polylsp.emit.c_expressions import Linear, Narrow, Term, added, extremum, sum_text
+from polylsp.emit.c_loops import Counter, Scan, scanned
 from polylsp.emit.c_syntax import Braces
 from polylsp.emit.c_text import Made, Piece, replaced, style_of
 from polylsp.emit.subject import Subject

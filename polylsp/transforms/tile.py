@@ -12,7 +12,8 @@ from itertools import product
 import islpy as isl
 
 from polylsp.core.settings import Settings
-from polylsp.emit.c_expressions import Counter, Linear, Scan, added, scanned, sum_text
+from polylsp.emit.c_expressions import Linear, added, sum_text
+from polylsp.emit.c_loops import Counter, Scan, scanned
 from polylsp.emit.c_text import Piece, replaced, style_of
 from polylsp.emit.subject import Subject
 from polylsp.model.action import Answer, Declined, Edited

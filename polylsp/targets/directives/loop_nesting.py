@@ -391,27 +391,60 @@ def _work(statement: ScopStatement, depth: int, scop: Scop, names: Names) -> Wor
     inside = domain.project_out(_SET, 0, depth) if depth else domain
     steps = [abs(scop.loops[ordinal].step) for ordinal in statement.loops[depth:]]
     found, valued = _box(inside, steps, names), names.valued()
-    if found is not None or valued is None:
-        return found
-    return _box(isl.Set(valued.told(inside).simple_hull()), steps, valued.names)
+    if found is None and valued is not None:
+        found = _box(isl.Set(valued.told(inside).simple_hull()), steps, valued.names)
+    if found is None and max(steps, default=1) > 1:
+        # The last value of a loop with steps may have a remainder in it.
+        found = _box(inside.remove_divs(), steps, names)
+    return found
 
 
 def _box(inside: isl.Set, steps: Sequence[int], names: Names) -> Work | None:
     known, factors = 1, list[str]()
+    # Loops over tiles, and over the points of each: as many rounds as the loop had that was tiled.
+    every = ((k, _tile_around(inside, k, steps)) for k, step in enumerate(steps) if step == 1)
+    tiles = {k: around for k, around in every if around is not None}
+    whole = set[int]()
+    for around in tiles.values():
+        known *= steps[around] if around in whole else 1
+        whole |= {around}
     for k, step in enumerate(steps):
+        if k in tiles:
+            continue
+        step = 1 if k in whole else step
         high, low = largest(inside, k), smallest(inside, k)
         if high is None or low is None:
             return None
         extent = high.sub(low).add_constant_val(isl.Val(1))
         fixed = constant(extent)
-        text = spelled(_rounded(extent), names) or quotient(extent, names, inside.params())
+        # Few large steps count, rounded up.
+        rest = step - 1 if step > _FEW else 0
+        text = spelled(_rounded(extent).add_constant_val(isl.Val(rest)), names)
+        text = text or quotient(extent, names, inside.params())
         if text is None:
             return None
         text = "" if text.isdigit() else text
-        known *= max(1, -(-fixed // step)) if fixed is not None and not text else 1
+        if fixed is not None and not text:
+            rounds = max(1, -(-fixed // steps[k]))
+            known *= rounds * steps[k] if k in whole else rounds
         if text:
             factors.append(text if step == 1 else f"({text}) / {step}" if " " in text else f"{text} / {step}")
     return Work(known, tuple(factors))
+
+
+def _tile_around(inside: isl.Set, number: int, steps: Sequence[int]) -> int | None:
+    """The loop whose value, and the next one, a loop inside of it stays between."""
+    for k, step in enumerate(steps[:number]):
+        space = inside.get_space()
+        near = isl.Set.universe(space)
+        for sign, most in ((1, 0), (-1, step - 1)) if step > 1 else ():
+            bound = isl.Constraint.alloc_inequality(isl.LocalSpace.from_space(space))
+            bound = bound.set_coefficient_val(_SET, number, isl.Val(sign))
+            bound = bound.set_coefficient_val(_SET, k, isl.Val(-sign)).set_constant_val(isl.Val(most))
+            near = near.add_constraint(bound)
+        if step > 1 and inside.is_subset(near):
+            return k
+    return None
 
 
 def _rounded(extent: isl.Aff) -> isl.Aff:

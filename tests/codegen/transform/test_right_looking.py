@@ -71,6 +71,10 @@ HANDED_ON = {
         f"{_ROWS_UP}{{ c[i][j] = 0; for (int k = i + 2; k <= j; k++) "
         "c[i][j] = c[i][k - 1] - c[k][j] > c[i][j] ? c[i][k - 1] - c[k][j] : c[i][j]; }"
     ),
+    "many accesses along the row": (
+        f"{_ROWS_UP}{{ c[i][j] = 0; for (int k = i; k < j; k++) "
+        f"c[i][j] += (c[i][k] - c[k + 1][j]) * 0.125{' * w[j]' * 2}{' + 0.125 * w[j]' * 6}; }}"
+    ),
 }
 """Bodies of the kernel; elements are numbers of type `double`, whose updates keep their order."""
 
@@ -96,6 +100,10 @@ REFUSED = {
     "terms along memory": (
         f"{_ROWS_UP}{{ c[i][j] = 0; for (int k = i + 1; k < j; k++) "
         "c[i][j] = c[i][k] + c[i + 1][k] > c[i][j] ? c[i][k] + c[i + 1][k] : c[i][j]; }"
+    ),
+    "many terms along memory": (
+        f"{_ROWS_UP}{{ c[i][j] = 0; for (int k = i + 1; k < j; k++) "
+        f"c[i][j] = (c[i][k]{' + w[k]' * 9} + c[i + 1][k])  > c[i][j] ? c[i][k] : c[i][j]; }}"
     ),
 }
 

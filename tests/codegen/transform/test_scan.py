@@ -5,7 +5,7 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
-from polylsp.emit.c_expressions import Counter, Leaf, Scan, scanned
+from polylsp.emit.c_loops import Counter, Leaf, Scan, scanned
 from polylsp.emit.c_text import Written
 from polylsp.model.action import Declined
 
