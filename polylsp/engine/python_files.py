@@ -23,6 +23,7 @@ from polylsp.engine.prepared import (
     reading_stopped,
     some_first,
 )
+from polylsp.engine.python_project import ProjectFiles
 from polylsp.frontends.python.definitions import Item, Outline, loop_lines, outline
 from polylsp.frontends.python.lowered_functions import lower, rejected
 from polylsp.frontends.python.modules import environment
@@ -56,8 +57,8 @@ def read(
     observe: Observer | None = None,
 ) -> Functions:
     """The functions of a Python file, and the code outside of them if there are loops in it."""
-    reader = _Reader(state, _outlined(state, text), stopped, observe)
-    return Functions(reader.all(), _no_problems)
+    reader = _Reader(path, state, _outlined(state, text), stopped, observe)
+    return Functions(reader.all(), _no_problems, questions=reader.files.questions)
 
 
 def read_urgent(
@@ -71,7 +72,7 @@ def read_urgent(
 ) -> Functions | None:
     """Some functions of a file of which many were not read before: those in a focus, or else the first, and
     all that they call."""
-    reader = _Reader(state, _outlined(state, text), stopped, observe)
+    reader = _Reader(path, state, _outlined(state, text), stopped, observe)
     if reader.unread() <= FEW:
         return None
     found = some_first(reader.spans(), focus, reader.function, reader.named)
@@ -83,11 +84,14 @@ def read_urgent(
 
 class _Reader:
     """Reads the functions of a file (`items`, in source order), each once. What was read stays read where an
-    observer ends this between two functions."""
+    observer ends this between two functions. `files` are the other files of the project."""
 
-    def __init__(self, state: State, outlined: Outline, stopped: Stopped, observe: Observer | None) -> None:
+    def __init__(
+        self, path: str, state: State, outlined: Outline, stopped: Stopped, observe: Observer | None
+    ) -> None:
         self._state, self._stopped, self._observe = state, stopped, observe
-        known = environment(outlined)
+        self.files = ProjectFiles()
+        known = environment(outlined, self.files.around(path))
         self.items = _with_module(outlined)
         self._needs: list[_Needs] = [tuple(known.needed(item).items()) for item in self.items]
 

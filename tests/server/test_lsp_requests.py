@@ -241,7 +241,7 @@ async def test_files_are_watched_and_changes_analysed(start, tmp_path: Path):
     watchers = registered.registrations[0].register_options["watchers"]
     assert [each["globPattern"] for each in watchers] == [
         "**/compile_commands.json",
-        "**/*.{h,c}",
+        "**/*.{h,c,py}",
         "**/{.polylsp,pyproject}.toml",
     ]
     uri = editor.open(F.replace("a[i]", "a[i] /* MARK_seen */"))

@@ -88,9 +88,13 @@ def with_effect(function: Callable, node: ast.FunctionDef | ast.AsyncFunctionDef
     calls |= {f"{owner.name}.{what}" for owner, what in operations(within.scope, nodes)}
     unnamed = (one for one in made if not within.called(one) and reads(within.scope, one))
     assumed = {assumed_of_call(within.scope, one) for one in unnamed} - {""}
-    assumes = tuple(sorted(f"{one} in `{function.name.rpartition('.')[2]}`" for one in assumed))
+    assumes = {f"{one} in `{function.name.rpartition('.')[2]}`" for one in assumed}
+    for imported in filter(None, (within.scope.imported(one.func) for one in made)):
+        outer |= {*imported.outer}
+        assumes |= {*imported.assumes}
     return replace(
-        function, effect=effect, outer=tuple(sorted(outer)), assumes=assumes, calls=tuple(sorted(calls)),
+        function, effect=effect, outer=tuple(sorted(outer)), assumes=tuple(sorted(assumes)),
+        calls=tuple(sorted(calls)),
         shared_defaults=tuple(name for name, one in default_values(node).items() if _is_made(one)),
     )  # fmt: skip
 

@@ -10,10 +10,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol
 
 from polylsp.core.processes import contained
 from polylsp.core.query import query
 from polylsp.frontends.python.annotations import annotated
+from polylsp.frontends.python.attributes import dotted
 from polylsp.frontends.python.callables import (
     Definition,
     callable_of,
@@ -43,7 +45,7 @@ from polylsp.frontends.python.names import (
     is_stored,
     prefixes,
 )
-from polylsp.frontends.python.nodes import nodes_in, own_nodes
+from polylsp.frontends.python.nodes import nodes_in, nodes_in_all, own_nodes
 from polylsp.frontends.python.points_to import PointsTo
 from polylsp.frontends.python.purity import Scope, acting_properties, has_acting_operators
 from polylsp.frontends.python.syntax import Known, body_of
@@ -134,12 +136,25 @@ def _classes_in(one: Declaration) -> Iterator[str]:
     yield from (kind.name for kind in kinds if isinstance(kind, Instance))
 
 
-def environment(items: Outline) -> Environment:
-    """The environment of a file, given its outline."""
+class OtherFiles(Protocol):
+    """The other files of the project, by dotted names (`Imported.path`, and what follows)."""
+
+    def has_module(self, path: str) -> bool:
+        """True if a name may lead to a file of the project."""
+        ...
+
+    def function(self, path: str) -> Callable | None:
+        """The function that a name leads to, if its effect is known."""
+        ...
+
+
+def environment(items: Outline, others: OtherFiles | None = None) -> Environment:
+    """The environment of a file, given its outline, and the functions of other files that it imports."""
     # Objects of the classes of a file are known as such in each of its parts.
     stubs: dict[str, Declaration] = {each.name: ClassOf(each.name, ()) for each in items.classes}
     names = stubs | dict(_module(items.module, tuple(stubs)))
     names |= _variable(names, items)
+    names |= _imported_functions(names, items, others) if others is not None else {}
     imports = Known.of(names)
     methods = [item for each in items.classes for item in each.methods]
     groups = sharing_groups([shared_by(item) for item in (*items.functions, *methods, items.module)])
@@ -263,8 +278,144 @@ def _imported(node: ast.AST) -> Iterator[tuple[str, Declaration]]:
             for alias in aliases:
                 name = alias.asname or alias.name.split(".")[0]
                 yield name, Imported(alias.name if alias.asname else name)
-        case ast.ImportFrom(module=module, names=aliases):
+        case ast.ImportFrom(module=module, names=aliases, level=level):
+            package = "." * (level or 0) + (f"{module}." if module else "")
             for alias in aliases:
-                yield alias.asname or alias.name, Imported(f"{module or ''}.{alias.name}")
+                yield alias.asname or alias.name, Imported(f"{package}{alias.name}")
         case _:
             pass
+
+
+# --------------------------------------------------------------------------------------------------
+# Functions of other files: what a file calls of them, and what callers in other files may know.
+# --------------------------------------------------------------------------------------------------
+
+
+_REPLACING = frozenset(("setattr", "patch", "monkeypatch", "mock", "reload", "modules", "__dict__"))
+"""Words of code that may replace functions of modules."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Uses:
+    """Dotted names that code calls (`m.f` in `m.f(x)`), the roots of those that it stores to, the names that
+    it says are `outer` ones, the imports that it makes, and the names that it binds, as often as it does."""
+
+    called: frozenset[str] = frozenset()
+    outer: frozenset[str] = frozenset()
+    stored: frozenset[str] = frozenset()
+    imports: tuple[tuple[str, str], ...] = ()
+    bound: tuple[str, ...] = ()
+
+
+@query(size=8192)
+def _uses(item: Item) -> _Uses:
+    return contained(f"reading the calls of `{item.name}`", lambda: _used(item), lambda _: _Uses())
+
+
+def _used(item: Item) -> _Uses:
+    nodes = nodes_in_all(body_of(item))
+    functions = (n.func for n in nodes if isinstance(n, ast.Call))
+    called = (one.id if isinstance(one, ast.Name) else dotted(one) for one in functions)
+    stores = (n for n in nodes if isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load))
+    imports = [(name, one.path) for n in nodes for name, one in _imported(n) if isinstance(one, Imported)]
+    bound = [n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
+    stored = frozenset(dotted(n).partition(".")[0] for n in stores)
+    names = (*(name for name, _ in imports), *bound)
+    outer = frozenset(name for n in nodes if isinstance(n, ast.Global) for name in n.names)
+    return _Uses(frozenset(called) - {""}, outer, stored, tuple(imports), names)
+
+
+def _imported_functions(
+    names: Mapping[str, Declaration], items: Outline, others: OtherFiles
+) -> dict[str, Declaration]:
+    """The imports of a file through which it calls functions of other files. None where some of its code may
+    replace one: it binds a name again, imports all names of a module, or sets attributes of one."""
+    imports = {name: one for name, one in names.items() if isinstance(one, Imported)}
+    ours = {name: one for name, one in imports.items() if others.has_module(one.path)}
+    code = (*items.functions, items.module, *(one.body for one in items.classes))
+    if not ours or "*" in imports or any(not _REPLACING.isdisjoint(one.words) for one in code):
+        return {}
+    uses = [_uses(one) for one in code]
+    if any(not imports.keys().isdisjoint(one.stored) for one in uses):
+        return {}
+    bound = Counter(_uses(items.module).bound)
+    again = {one.name for one in items.functions}.union(*(one.outer for one in uses))
+    called: dict[str, set[str]] = {}
+    for root, _, rest in (name.partition(".") for one in uses for name in one.called):
+        if root in ours and root not in again and bound[root] == 1:
+            called.setdefault(root, set()).add(rest)
+    found: dict[str, Declaration] = {}
+    for root in sorted(called):
+        path = ours[root].path
+        each = ((rest, others.function(f"{path}.{rest}".rstrip("."))) for rest in sorted(called[root]))
+        if functions := tuple((rest, one) for rest, one in each if one is not None):
+            found[root] = replace(ours[root], functions=functions)
+    return found
+
+
+@dataclass(frozen=True)
+class Exports:
+    """Names that a file gives to others: those of its `functions`, the dotted names behind its `imports`, and
+    of the modules of which it imports all (`stars`); `again` are names that it binds in several ways, or to
+    other values."""
+
+    functions: frozenset[str]
+    imports: Mapping[str, str]
+    stars: tuple[str, ...]
+    again: frozenset[str]
+
+
+def exports(items: Outline) -> Exports:
+    """The names that a file gives to others."""
+    uses = _uses(items.module)
+    functions = frozenset(one.name for one in items.functions if "." not in one.name)
+    imports = {name: path for name, path in uses.imports if name != "*"}
+    stars = tuple(path.removesuffix(".*") for name, path in uses.imports if name == "*")
+    times = Counter((*uses.bound, *functions, *(one.name for one in items.classes)))
+    outer = (_uses(one).outer for one in items.functions if "global" in one.words)
+    again = {name for name in times if name not in functions and name not in imports}
+    again |= {name for name, count in times.items() if count > 1}
+    return Exports(functions, imports, stars, frozenset(again.union(*outer) - {"*"}))
+
+
+def exported(items: Outline, name: str, others: OtherFiles) -> Callable | None:
+    """The function of a name as callers in other files see it, if they may know its effect: it depends on no
+    variable of its file but for numbers that never change, and on no class, of which another file may derive
+    one."""
+    needed = _needed_by(items, name)
+    known = environment(replace(items, functions=needed), others)
+    found = known.names.get(name)
+    if not isinstance(found, Callable) or found.effect == "unknown" or "*" in known.names:
+        return None
+    variable = _variable(known.names, items)
+    outer = [one for one in found.outer if not one.startswith(".")]
+    declared = [variable.get(one, known.names.get(one)) for one in outer]
+    fixed = (isinstance(one, Value) and one.constant is not None for one in declared)
+    if not all(is_fixed or isinstance(one, Callable) for is_fixed, one in zip(fixed, declared, strict=True)):
+        return None
+    if any(isinstance(one.kind, Instance) for one in found.parameters):
+        return None
+    attributes = tuple(one for one in found.outer if one not in outer)
+    return Callable(
+        found.name, found.parameters, UNKNOWN, keeps=found.keeps, effect=found.effect, outer=attributes,
+        assumes=found.assumes,
+    )  # fmt: skip
+
+
+def _needed_by(items: Outline, name: str) -> tuple[Item, ...]:
+    """The functions of a file whose names stand in one of them, or in one of those; all of them where a class
+    is among the names."""
+    by_name: dict[str, list[Item]] = {}
+    for item in items.functions:
+        by_name.setdefault(item.name.partition(".")[0], []).append(item)
+    words, pending = {name}, [name]
+    while pending:
+        new = {
+            word for item in by_name.get(pending.pop(), ()) for word in item.words
+        } & by_name.keys() - words
+        words |= new
+        pending += new
+    classes = {one.name.partition(".")[0] for one in items.classes}
+    if not classes.isdisjoint(words):
+        return items.functions
+    return tuple(item for item in items.functions if item.name.partition(".")[0] in words)

@@ -13,9 +13,12 @@ from polylsp.frontends.python.kinds import Kind
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A module, or a member of one, by its full dotted name."""
+    """A module, or a member of one, by its full dotted name, which begins with the dots of a relative import.
+    `functions` are those of other files of the project that the file calls through this name, by the rest of
+    their dotted names (empty for the name itself)."""
 
     path: str
+    functions: tuple[tuple[str, Callable], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

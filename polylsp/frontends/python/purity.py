@@ -29,6 +29,7 @@ from polylsp.frontends.python.names import (
     CallEffect,
     ClassOf,
     Declarations,
+    Imported,
     path_of,
 )
 from polylsp.frontends.python.nodes import children, own_nodes
@@ -143,13 +144,26 @@ class Scope:
         match call.func:
             case ast.Name(id=name) if name not in self.local:
                 found = self.declarations.get(name)
-                return found if isinstance(found, Callable | ClassOf) else None
+                return found if isinstance(found, Callable | ClassOf) else self.imported(call.func)
             case ast.Attribute(value=of, attr=name):
                 found = [one for owner in self.owners(of) if (one := owner.method(name)) is not None]
                 methods = [one for one in found if not one.is_property]
-                return max(methods, key=lambda one: _EFFECTS.index(one.effect), default=None)
+                imported = self.imported(call.func)
+                return max(methods, key=lambda one: _EFFECTS.index(one.effect), default=imported)
             case _:
                 return None
+
+    def imported(self, function: ast.expr) -> Callable | None:
+        """The function of another file of the project that an expression names."""
+        parts: list[str] = []
+        while isinstance(function, ast.Attribute):
+            parts.insert(0, function.attr)
+            function = function.value
+        if not isinstance(function, ast.Name) or function.id in self.local:
+            return None
+        declared = self.declarations.get(function.id)
+        found = declared.functions if isinstance(declared, Imported) else ()
+        return dict(found).get(".".join(parts))
 
     def owners(self, node: ast.expr) -> list[ClassOf]:
         """The classes of the file of which an expression may be an object, or the class itself."""

@@ -65,13 +65,15 @@ def register(ls: PolylspServer) -> None:
 # --------------------------------------------------------------------------------------------------
 
 
-_PATTERNS = ("**/compile_commands.json", "**/*.{h,c}", "**/{.polylsp,pyproject}.toml")
+_PATTERNS = ("**/compile_commands.json", "**/*.{h,c,py}", "**/{.polylsp,pyproject}.toml")
 
 
 def did_change_watched_files(ls: PolylspServer, params: types.DidChangeWatchedFilesParams) -> None:
     """Files changed on disk: analyse the affected documents again."""
     changed = {path_of(change.uri) for change in params.changes}
-    others = changed - {document.path for document in ls.documents.values() if document.path.endswith(".c")}
+    others = changed - {
+        document.path for document in ls.documents.values() if document.path.endswith((".c", ".py"))
+    }
     if others:
         ls.reanalyse()
     else:
