@@ -322,9 +322,12 @@ class _Decisions:
                 continue
             if statement.target.steps or number in self.pending:
                 return False
+            is_first = not self.pending
             self.pending.add(number)
             found = self._from_memory(statement.value, number)
-            self.pending.discard(number)
+            if is_first:
+                # What was followed without finding data need not be followed again on another way.
+                self.pending.clear()
             if found or (id(statement) in self.sure and statement.operator is None):
                 return found
         return False

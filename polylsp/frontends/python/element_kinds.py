@@ -7,6 +7,7 @@ binds it to outside of the loop, and the kinds of attributes by their class.
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from polylsp.frontends.python.iteration_effects import Iteration
 from polylsp.frontends.python.iteration_numbers import path_of_name
@@ -19,6 +20,7 @@ from polylsp.frontends.python.kinds import (
     Array,
     Kind,
     Other,
+    is_whole,
 )
 from polylsp.frontends.python.nodes import nodes_in
 from polylsp.frontends.python.numpy_arguments import asks_for_objects, overlaps_itself
@@ -117,6 +119,46 @@ def holds_sums(iteration: Iteration, path: str, whole: bool) -> bool | None:
     if any(not isinstance(one.element, Floating) and (one.element == BOOL or not whole) for one in arrays):
         return False
     return True if len(arrays) == len(kinds) else None
+
+
+def lists_numbers(iteration: Iteration, path: str, added: Sequence[ast.expr]) -> bool:
+    """True for a list that the function makes of written numbers, with no other name, to whose elements it
+    adds numbers, and stores no other values."""
+    context, function = iteration.context, iteration.function
+    values = list(bound_values(function.nodes, path))
+    if not values or not all(v is not None and _is_list_of_written(v) for v in values):
+        return False
+    stores = (n for n in function.nodes if isinstance(n, ast.Subscript) and not isinstance(n.ctx, ast.Load))
+    for store in (one for one in stores if path_of_name(one.value) == path):
+        statement = function.around.get(id(store))
+        if not isinstance(statement, ast.Assign | ast.AugAssign):
+            return False
+        added = [*added, statement.value]
+    if not all(_is_written(n) or is_whole(context.kind(n)) for n in added):
+        return False
+    users = (function.around.get(id(n)) for n in function.nodes if path_of_name(n) == path)
+    only_elements = all(not isinstance(one, ast.Attribute | ast.AugAssign) for one in users)
+    return only_elements and iteration.sharing.is_unshared(path)
+
+
+def _is_list_of_written(value: ast.expr) -> bool:
+    match value:
+        case ast.List(elts=parts):
+            return all(map(_is_written, parts))
+        case ast.ListComp(elt=part):
+            return _is_written(part)
+        case (
+            ast.BinOp(left=ast.List() as of, op=ast.Mult()) | ast.BinOp(right=ast.List() as of, op=ast.Mult())
+        ):
+            return _is_list_of_written(of)
+        case _:
+            return False
+
+
+def _is_written(node: ast.expr) -> bool:
+    """True for a number that is written out."""
+    value = node.value if isinstance(node, ast.Constant) else None
+    return isinstance(value, int | float | complex) and not isinstance(value, bool)
 
 
 def _is_filled(iteration: Iteration, value: ast.expr) -> bool:

@@ -19,6 +19,7 @@ from polylsp.frontends.python.element_kinds import (
     holds_objects,
     holds_sums,
     is_array,
+    lists_numbers,
     may_hold_numbers,
     may_overlap_itself,
 )
@@ -33,9 +34,8 @@ from polylsp.frontends.python.iteration_effects import (
 from polylsp.frontends.python.iteration_numbers import (
     axes,
     is_counted,
-    is_natural,
+    number_in,
     path_of_name,
-    quotient_of,
     strip_of,
 )
 from polylsp.frontends.python.kinds import (
@@ -260,16 +260,30 @@ class _Independence:
             return
         deep = is_update or len(parts) > 1
         element = self._element(path, parts, deep)
-        if element is None:
-            element = self._summed(path)
+        if element is None or (is_update and self._may_repeat(element)):
+            element = self._summed(path, element)
         other = found.get(path)
         if other is not None and not other.is_beside(element):
             raise DependsError
         found[path] = element if other is None or deep else other
 
-    def _summed(self, path: str) -> _Element:
-        """All elements of an array of numbers that an iteration only adds to, or only multiplies; raises an
-        error for others."""
+    def _may_repeat(self, element: _Element) -> bool:
+        """True for elements that several iterations have unless a condition holds, as in a histogram."""
+        assumed = self.iteration.numbers[element.number].assumed
+        return assumed is not None and assumed.kind == "distinct-values"
+
+    def _summed(self, path: str, otherwise: _Element | None) -> _Element:
+        """All elements of an array of numbers that an iteration only adds to, or only multiplies. Raises an
+        error for others; where a condition keeps iterations apart `otherwise`, only what is surely such an
+        array counts."""
+        try:
+            return self._all_summed(path, otherwise is None)
+        except DependsError:
+            if otherwise is None:
+                raise
+            return otherwise
+
+    def _all_summed(self, path: str, may_assume: bool) -> _Element:
         nodes = self.iteration.nodes
         updates = [one for one in nodes if isinstance(one, ast.AugAssign) and _updated(one) == path]
         uses = [n for n in self.iteration.evaluated if path_of_name(n) == path]
@@ -282,7 +296,9 @@ class _Independence:
             raise DependsError
         whole = all(is_whole(self.iteration.context.kind(one.value)) for one in updates)
         known = holds_sums(self.iteration, path, whole)
-        if known is None and may_hold_numbers(self.iteration, path, True):
+        if not known and lists_numbers(self.iteration, path, [one.value for one in updates]):
+            known = True
+        if known is None and may_assume and may_hold_numbers(self.iteration, path, True):
             numbers = "numbers" if whole else "floating-point numbers"
             self.assumed[assumption(f"`{path}` is a NumPy array of {numbers}")] = None
         elif not known:
@@ -311,7 +327,7 @@ class _Independence:
         dimension = 0
         for link, part in enumerate(parts):
             for one in part.elts if isinstance(part, ast.Tuple) else [part]:
-                name = self._number_in(one)
+                name = number_in(self.iteration.numbers, self.iteration.own, one)
                 if name:
                     return _Element(path, dimension, name, ast.unparse(one), deep or link > 0)
                 name = self._strip_in(one)
@@ -352,28 +368,6 @@ class _Independence:
             values = list(bound_values([self.iteration.loop, *self.iteration.nodes], node.id))
             return values[0] if len(values) == 1 and values[0] is not None else node
         return node
-
-    def _number_in(self, subscript: ast.expr) -> str:
-        """The name of the number that a subscript is, or is at a distance from that the loop does not change;
-        empty for others, and where it may be negative."""
-        match subscript:
-            case ast.Name(id=name) if name in self.iteration.numbers:
-                return name
-            case (
-                ast.BinOp(left=ast.Name(id=name), op=ast.Add(), right=by)
-                | ast.BinOp(left=by, op=ast.Add(), right=ast.Name(id=name))
-            ) if name in self.iteration.numbers and is_natural(by):
-                return name
-            case ast.BinOp(left=ast.Name(id=name), op=ast.Sub(), right=by) if name in self.iteration.numbers:
-                start = self.iteration.numbers[name].start
-                names = {n.id for n in nodes_in(by) if isinstance(n, ast.Name)}
-                if start is None or not names.isdisjoint(self.iteration.own):
-                    return ""
-                if is_natural(start) and is_natural(by):
-                    return name if ast.literal_eval(by) <= ast.literal_eval(start) else ""
-                return name if ast.unparse(start) == ast.unparse(by) else ""
-            case _:
-                return quotient_of(self.iteration.numbers, self.iteration.own, subscript)
 
     def _check_uses(self, element: _Element) -> None:
         """Raise an error unless all uses of an array are under the iteration's number, or add to elements."""

@@ -153,6 +153,28 @@ def strip_of(
             return ""
 
 
+def number_in(numbers: Mapping[str, IterationNumber], own: frozenset[str], subscript: ast.expr) -> str:
+    """The name of the number that a subscript is, or is at a distance from that the loop, which binds the
+    names `own`, does not change; empty for others, and where it may be negative."""
+    match subscript:
+        case ast.Name(id=name) if name in numbers:
+            return name
+        case (
+            ast.BinOp(left=ast.Name(id=name), op=ast.Add(), right=by)
+            | ast.BinOp(left=by, op=ast.Add(), right=ast.Name(id=name))
+        ) if name in numbers and is_natural(by):
+            return name
+        case ast.BinOp(left=ast.Name(id=name), op=ast.Sub(), right=by) if name in numbers:
+            start = numbers[name].start
+            if start is None or any(isinstance(n, ast.Name) and n.id in own for n in nodes_in(by)):
+                return ""
+            if is_natural(start) and is_natural(by):
+                return name if ast.literal_eval(by) <= ast.literal_eval(start) else ""
+            return name if ast.unparse(start) == ast.unparse(by) else ""
+        case _:
+            return quotient_of(numbers, own, subscript)
+
+
 def quotient_of(numbers: Mapping[str, IterationNumber], own: AbstractSet[str], node: ast.expr) -> str:
     """The name of the number that an expression divides by the step between its values; empty for others."""
     match node:
