@@ -106,10 +106,14 @@ def _is_made(default: ast.expr) -> bool:
 
 
 def _outer(within: _Function, nodes: Sequence[ast.AST]) -> Iterator[str]:
-    """The variables of the file that a function names, and the attributes of objects."""
+    """The variables of the file that a function names, those of other modules, and the attributes of
+    objects."""
     methods = {id(one.func) for one in nodes if isinstance(one, ast.Call)}
+    around = {id(one.value) for one in nodes if isinstance(one, ast.Attribute)}
     for node in nodes:
         match node:
+            case ast.Name() | ast.Attribute() if of_module := within.scope.module_variable(node):
+                yield from () if id(node) in methods | around else (of_module,)
             case ast.Attribute(attr=name) if name in METHODS_OF_VALUES and id(node) not in methods:
                 # A field with the name of such a method: `self.values[i]`.
                 yield from () if within.scope.path(node) else (f".{name}",)

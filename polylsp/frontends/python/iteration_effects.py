@@ -322,9 +322,14 @@ def _arrays_read(iteration: Iteration, sums: AbstractSet[str]) -> list[str]:
     in_calls = {id(n) for call in nodes if isinstance(call, ast.Call) for n in nodes_in(call)}
     found: dict[str, None] = {}
     for node in nodes:
-        if not isinstance(node, ast.Name | ast.Attribute) or iteration.scope.path(node):
+        if not isinstance(node, ast.Name | ast.Attribute):
             continue
         parent = around.get(id(node))
+        if iteration.scope.path(node):
+            of_module = iteration.scope.module_variable(node)
+            if of_module and not isinstance(parent, ast.Attribute) and not _is_function(node, parent):
+                found[of_module] = None
+            continue
         is_called = _is_function(node, parent)
         of_method = isinstance(parent, ast.Attribute) and _is_function(parent, around.get(id(parent)))
         is_part = isinstance(parent, ast.Attribute) and not (of_method or parent.attr in VIEW_ATTRIBUTES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -135,6 +136,21 @@ def path_of(node: ast.expr, declarations: Declarations) -> str:
     if found is not None:
         return ""
     return _ROOTS.get(node.id, node.id)
+
+
+_LIBRARIES = frozenset(
+    "numpy scipy math cmath sys string typing enum numba cupy torch jax pandas matplotlib datetime time "  # noqa: SIM905
+    "itertools collections functools operator numbers fractions decimal re".split()
+)
+"""Modules whose members are functions, types and numbers."""
+
+
+def variable_of_module(path: str) -> str:
+    """The name of the object that a member of a module (`path_of`) may be, the same for all imports of it;
+    empty for members of libraries, which are no arrays that code stores to."""
+    name = path.lstrip(".")
+    is_builtin = "." not in path and hasattr(builtins, path)
+    return "" if is_builtin or name.partition(".")[0] in _LIBRARIES else name
 
 
 def prefixes(name: str) -> Iterator[str]:

@@ -15,7 +15,7 @@ from typing import Literal
 from polylsp.frontends.python.attributes import dotted
 from polylsp.frontends.python.inference import captures
 from polylsp.frontends.python.kinds import Array, Instance, Kind, Number
-from polylsp.frontends.python.names import Callable, ClassOf
+from polylsp.frontends.python.names import Callable, ClassOf, Imported, variable_of_module
 from polylsp.frontends.python.nodes import nodes_in, nodes_in_all
 from polylsp.frontends.python.purity import GROWING, Scope
 from polylsp.frontends.python.value_edges import (
@@ -149,6 +149,11 @@ class PointsTo:
     def _edges_of(self, path: str) -> Iterator[Edge]:
         """The edges of a path, among them those of the object whose attribute it is."""
         yield from self.edges.get(path, ())
+        root, _, rest = path.partition(".")
+        declared = self.scope.declarations.get(root) if root not in self.values.local else None
+        of_module = variable_of_module(declared.path) if isinstance(declared, Imported) else ""
+        if of_module not in ("", root):
+            yield Edge("is", f"{of_module}.{rest}" if rest else of_module)
         of, _, label = path.rpartition(".")
         if of:
             for edge in self._edges_of(of):

@@ -31,6 +31,7 @@ from polylsp.frontends.python.names import (
     Declarations,
     Imported,
     path_of,
+    variable_of_module,
 )
 from polylsp.frontends.python.nodes import children, own_nodes
 from polylsp.frontends.python.numpy_arguments import gives_argument, stored_arguments
@@ -138,6 +139,14 @@ class Scope:
             root = root.value
         is_local = isinstance(root, ast.Name) and root.id in self.local
         return "" if is_local else path_of(node, self.declarations)
+
+    def module_variable(self, node: ast.expr) -> str:
+        """The object of another module that an expression names (`variable_of_module`); empty for others."""
+        root = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        is_imported = isinstance(root, ast.Name) and isinstance(self.declarations.get(root.id), Imported)
+        return variable_of_module(self.path(node)) if is_imported else ""
 
     def callee(self, call: ast.Call) -> Callable | ClassOf | None:
         """The function or class of the file that a call names, or the method of an object of such a class."""

@@ -103,8 +103,11 @@ class Values:
         elif self._is_changing(node):
             yield Edge("is", f"{CHANGING} {id(node)}")
         match node:
+            case ast.Name() | ast.Attribute() if self.path(node):
+                of_module = self.scope.module_variable(node)
+                yield from (Edge("is", of_module),) if of_module else ()
             case ast.Name(id=name):
-                yield from () if self.path(node) else (Edge("is", name),)
+                yield Edge("is", name)
             case ast.Attribute(attr=name) if name not in OF_WHOLE:
                 yield from self._of_attribute(node)
             case ast.Subscript(value=value, slice=ast.Slice()) if self._is_list(value):
@@ -156,8 +159,6 @@ class Values:
 
     def _of_attribute(self, node: ast.Attribute) -> Iterator[Edge]:
         path = dotted(node)
-        if self.path(node):
-            return
         if (runs := self._run_by(node)) is not None:
             yield from self._of_result(node.value, runs, ())
             return
