@@ -7,6 +7,7 @@ loop and goes on, the code behind it sees the iterations up to that one alone.
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -36,6 +37,9 @@ _ELSEWHERE = frozenset(
     ]
 )
 """Exceptions that no computation with numbers raises."""
+_OF_NO_CODE = frozenset(("KeyboardInterrupt", "ImportError", "ModuleNotFoundError"))
+"""Those that functions which compute do not raise, either."""
+_COMPUTING = frozenset(("np", "numpy", "math", "cmath"))
 _DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 _EXITS = frozenset(("exit", "_exit", "quit", "abort", "fail", "skip"))
 
@@ -112,9 +116,10 @@ def _types(node: ast.expr | None) -> Iterator[str]:
 
 def _may_raise(loop: ast.For | ast.While, types: set[str]) -> bool:
     """True if the body of a loop may raise an exception of some types."""
-    types = types - _ELSEWHERE
     nodes = own_nodes(loop.body)
     calls = any(isinstance(one, ast.Call | ast.Raise | ast.Assert) for one in nodes)
+    # The code of a function that is not Python's or NumPy's may say that it raises any of them.
+    types = types - (_ELSEWHERE if all(map(_computes, nodes)) else _OF_NO_CODE)
     takes = any(isinstance(one, ast.Subscript) for one in nodes)
     divides = any(isinstance(one, _DIVISIONS) for one in nodes)
     return bool(
@@ -123,3 +128,15 @@ def _may_raise(loop: ast.For | ast.While, types: set[str]) -> bool:
         or (types & _OF_ELEMENTS and takes)
         or (types & _ARITHMETIC and divides)
     )
+
+
+def _computes(node: ast.AST) -> bool:
+    """False for code that may raise exceptions of a type that it names: `raise`, and calls of functions that
+    are not Python's, NumPy's or a method's of a value."""
+    match node:
+        case ast.Call(func=ast.Name(id=name)):
+            return hasattr(builtins, name) and name not in ("open", "input", "next")
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name))):
+            return name in _COMPUTING
+        case _:
+            return not isinstance(node, ast.Call | ast.Raise)

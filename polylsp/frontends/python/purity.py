@@ -38,12 +38,18 @@ from polylsp.frontends.python.numpy_arguments import gives_argument, stored_argu
 from polylsp.ir.program import Floating
 
 _FUNCTIONS = (
-    "abs all any bool bytes complex dict divmod enumerate float frozenset getattr hasattr hash hex int "
-    "isinstance issubclass len list max min ord chr pow range repr reversed round set slice sorted str sum "
-    "tuple type zip callable id format"
+    "abs all any ascii bin bool bytes callable chr complex dict divmod enumerate float format frozenset "
+    "getattr hasattr hash hex id int isinstance issubclass len list max min oct ord pow range repr reversed "
+    "round set slice sorted str sum tuple type zip"
 )
-_BUILTINS = frozenset(_FUNCTIONS.split())
-"""Functions of Python that change nothing."""
+_EXCEPTIONS = (
+    "ArithmeticError AssertionError AttributeError Exception FloatingPointError IndexError KeyError "
+    "LookupError NameError NotImplementedError OverflowError RuntimeError TypeError ValueError "
+    "ZeroDivisionError"
+)
+"""Exceptions that `caught_exceptions.py` takes any call to raise."""
+_BUILTINS = frozenset((*_FUNCTIONS.split(), *_EXCEPTIONS.split()))
+"""Functions and types of Python whose calls change nothing."""
 _OF_OBJECTS = (
     "all any argmax argmin argsort astype conj conjugate copy cumprod cumsum diagonal dot flatten item max "
     "mean min nonzero prod ravel repeat reshape round squeeze std sum swapaxes take tolist trace transpose "

@@ -216,7 +216,8 @@ class Values:
         function, path, declared = call.func, self.path(call.func), self.scope.callee(call)
         every = [edge for one in given for edge in self.leads(one)]
         is_numpy = bool(numpy_functions.numpy_name(path))
-        if isinstance(declared, Callable):
+        # What code of other files gives, other than of its arguments, is taken to be its own.
+        if isinstance(declared, Callable) and not (path and declared.effect == "acts"):
             of = function.value if isinstance(function, ast.Attribute) else None
             yield from self._of_result(of, declared, every)
         elif isinstance(declared, ClassOf) or (is_numpy and asks_for_objects(call)):
