@@ -451,7 +451,7 @@ def _checked(method: Callable, owner: ClassOf, below: Mapping[str, dict[str, Cal
     if method.problem:
         return replace(method, getter="") if other else method
     if other:
-        method = replace(method, advances=(), runs=(), effect="unknown", outer=(), calls=())
+        method = replace(method, advances=(), runs=(), effect="unknown")
         return replace(method, problem=f"`{other}` has a `{_last(method.name)}` of its own")
     first = method.parameters[0].kind if method.parameters else None
     if first != Instance(owner.name):

@@ -18,6 +18,7 @@ from polylsp.frontends.python.names import (
     ClassOf,
     Declaration,
     Imported,
+    is_stored,
 )
 from polylsp.frontends.python.nodes import children, default_values, nodes_in, nodes_in_all, own_nodes
 from polylsp.frontends.python.purity import (
@@ -78,7 +79,12 @@ def with_effect(function: Callable, node: ast.FunctionDef | ast.AsyncFunctionDef
     own = node.args.args[0].arg if node.args.args else ""
     within = _Function(nodes, Scope(kinds, node.body, names, told), names, told, own)
     effect = joined_effects(_effect(within, one) for one in nodes)
-    if effect == "acts":
+    making = effect
+    if node.name == "__init__":
+        of_own = frozenset(_of_new_object(within))
+        making = joined_effects(_effect(within, one) for one in nodes if id(one) not in of_own)
+        nodes = tuple(one for one in nodes if id(one) not in of_own)
+    if making == "acts":
         return replace(function, effect=effect)
     made = [one for one in nodes if isinstance(one, ast.Call)]
     calls = {within.called(one) for one in made} - {""}
@@ -93,10 +99,25 @@ def with_effect(function: Callable, node: ast.FunctionDef | ast.AsyncFunctionDef
         outer |= {*imported.outer}
         assumes |= {*imported.assumes}
     return replace(
-        function, effect=effect, outer=tuple(sorted(outer)), assumes=tuple(sorted(assumes)),
+        function, effect=effect, making=making, outer=tuple(sorted(outer)), assumes=tuple(sorted(assumes)),
         calls=tuple(sorted(calls)),
         shared_defaults=tuple(name for name, one in default_values(node).items() if _is_made(one)),
     )  # fmt: skip
+
+
+def _of_new_object(within: _Function) -> Iterator[int]:
+    """The attributes (identities) of the object that an `__init__` makes which it reads, and those that it
+    binds; none where its name for the object may be that of another one."""
+    if any(is_stored(one) and one.id == within.own for one in within.nodes):
+        return
+    own = [n for n in within.nodes if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name)]
+    plain = [n.targets if isinstance(n, ast.Assign) else [] for n in within.nodes]
+    targets = {id(part) for each in plain for target in each for part in nodes_in(target)}
+    targets |= {id(n.target) for n in within.nodes if isinstance(n, ast.AnnAssign)}
+    for one in own:
+        is_own = isinstance(one.value, ast.Name) and one.value.id == within.own
+        if is_own and (isinstance(one.ctx, ast.Load) or id(one) in targets):
+            yield id(one)
 
 
 def _is_made(default: ast.expr) -> bool:
@@ -181,6 +202,8 @@ def with_effects_of_callees(names: Mapping[str, Declaration]) -> dict[str, Decla
             found["", name] = one
         elif isinstance(one, ClassOf):
             found |= {(name, each.name.rpartition(".")[2]): each for each in one.methods}
+            if (making := _making(one)) is not None:
+                found[name, _MADE] = making
     # A caller may change the default that it gets, which later calls read.
     handing = [(key, one) for key, one in found.items() if not {*one.keeps}.isdisjoint(one.shared_defaults)]
     found |= {key: replace(one, effect=joined_effects((one.effect, "unknown"))) for key, one in handing}
@@ -198,7 +221,7 @@ def with_effects_of_callees(names: Mapping[str, Declaration]) -> dict[str, Decla
     while pending:
         pending = False
         for (owner, name), one in found.items():
-            keys = [key for of in one.calls for key in operations.get(of, [_key(owner, of)])]
+            keys = [key for of in one.calls for key in operations.get(of, [_key(owner, of, found)])]
             keys += [key for of in one.outer for key in properties.get(of, ()) if key != (owner, name)]
             reached = [found[key] for key in keys if key in found]
             missing: tuple[CallEffect, ...] = ("unknown",) if len(reached) < len(keys) else ()
@@ -219,9 +242,31 @@ _Key = tuple[str, str]
 _Functions = dict[_Key, Callable]
 
 
-def _key(owner: str, called: str) -> _Key:
+_MADE = "()"
+"""Stands for the method that makes an object of a class."""
+
+
+def _key(owner: str, called: str, found: _Functions) -> _Key:
     of, _, name = called.rpartition(".")
-    return owner if of == "self" else of, name
+    return (called, _MADE) if (called, _MADE) in found else (owner if of == "self" else of, name)
+
+
+def _making(of: ClassOf) -> Callable | None:
+    """The making of an object of a class as a function: that of its `__init__`, where nothing else runs, and
+    the attributes that this binds are plain ones."""
+    init = of.method("__init__")
+    names = {one.name.rpartition(".")[2] for one in of.methods}
+    if init is None or of.is_open or init.keeps or not names.isdisjoint(_ON_MAKING):
+        return None
+    if not names.isdisjoint(init.binds):
+        return None
+    return replace(init, name=of.name, effect=init.making)
+
+
+_ON_MAKING = frozenset(
+    "__new__ __post_init__ __setattr__ __getattribute__ __getattr__ __del__ __init_subclass__".split()  # noqa: SIM905
+)
+"""Methods that run besides `__init__` where an object is made, gets its attributes or is given up."""
 
 
 _NAMED_OTHERWISE = re.compile(
@@ -251,8 +296,13 @@ def _renewed(
         case ClassOf(methods=methods):
             renewed = tuple(found[name, each.name.rpartition(".")[2]] for each in methods)
             operations, of_values = effects[f"{name}.+"], effects[f"{name}.*"]
-            if (renewed, operations, of_values) == (methods, one.operations, one.methods_of_values):
+            making = found.get((name, _MADE))
+            if (renewed, operations, of_values, making) == (
+                methods, one.operations, one.methods_of_values, one.making
+            ):  # fmt: skip
                 return one
-            return replace(one, methods=renewed, operations=operations, methods_of_values=of_values)
+            return replace(
+                one, methods=renewed, operations=operations, methods_of_values=of_values, making=making
+            )
         case _:
             return one

@@ -273,8 +273,9 @@ def _check_calls(iteration: Iteration, stored: Sequence[str]) -> _Calls:
         if is_assertion(call) or grown(call):
             continue
         effect, declared = effect_of_call(scope, call), scope.callee(call)
+        declared = declared.making if isinstance(declared, ClassOf) else declared
         inside = isinstance(call.func, ast.Name) and call.func.id in function.functions_inside
-        if effect == "acts" or isinstance(declared, ClassOf) or inside:
+        if effect == "acts" or inside:
             raise DependsError
         if effect == "unknown":
             pure[spelled(iteration.context.text(call.func))] = None
@@ -461,11 +462,6 @@ class _Attributes:
         """True for the result of a function of Python or of NumPy."""
         path = self.scope.path(value.func) if isinstance(value, ast.Call) else ""
         return hasattr(builtins, path) or path.split(".")[0] in _PLAIN_MODULES
-
-
-# --------------------------------------------------------------------------------------------------
-# Statements and expressions.
-# --------------------------------------------------------------------------------------------------
 
 
 def assumption(sentence: str) -> Assumption:

@@ -48,7 +48,8 @@ class Callable:
     methods of its object or of objects of classes of the file (`C.f`; `C.+` for operators on them, `C.*` for
     passing them for parameters of unknown types). `is_property`: reading it as an attribute calls it;
     `getter` is the expression, of `self`, that a property stands for, if that is of attributes alone.
-    `shared_defaults` are the parameters that get one object in all calls that leave them out."""
+    `shared_defaults` are the parameters that get one object in all calls that leave them out. `making`: the
+    effect of an `__init__` on others than the object that it makes."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -68,6 +69,7 @@ class Callable:
     getter: str = ""
     is_property: bool = False
     shared_defaults: tuple[str, ...] = ()
+    making: CallEffect = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,8 @@ class ClassOf:
     groups of attributes that code of the file may bind to one array. `operations` is the effect of the
     operators on its objects, and of what else runs methods without naming them; `methods_of_values` that of
     its methods that have the names of ones of arrays and other values: both for the classes `derived` from
-    it too. `is_open`: a base that the file does not define may have further attributes and properties."""
+    it too. `is_open`: a base that the file does not define may have further attributes and properties.
+    `making` is a function with the effect of making an object, if that is known."""
 
     name: str
     fields: tuple[tuple[str, Kind], ...]
@@ -100,6 +103,7 @@ class ClassOf:
     methods_of_values: CallEffect = "reads"
     derived: tuple[str, ...] = ()
     is_open: bool = False
+    making: Callable | None = None
 
     @cached_property
     def _hash(self) -> int:

@@ -268,6 +268,8 @@ def effect_of_call(scope: Scope, call: ast.Call) -> CallEffect:
     declared, path = scope.callee(call), scope.path(call.func)
     if isinstance(declared, Callable):
         return declared.effect
+    if isinstance(declared, ClassOf) and declared.making is not None:
+        return "acts" if declared.making.effect == "unknown" else declared.making.effect
     if isinstance(declared, ClassOf) or path in _ACTING_BUILTINS or path.startswith(_ACTING_PATHS):
         return "acts"
     if any(one.arg in ("out", "file") for one in call.keywords) or stored_arguments(path, call):
