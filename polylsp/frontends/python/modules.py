@@ -20,11 +20,12 @@ from polylsp.frontends.python.callables import (
     Definition,
     callable_of,
     class_of,
+    hiding,
     parameter_kinds,
     with_methods,
 )
 from polylsp.frontends.python.class_changes import changes
-from polylsp.frontends.python.definitions import Item, Outline
+from polylsp.frontends.python.definitions import MODULE, Item, Outline
 from polylsp.frontends.python.escapes import (
     Kept,
     keeping_parameters,
@@ -42,6 +43,7 @@ from polylsp.frontends.python.names import (
     Declaration,
     Imported,
     Value,
+    imported_by,
     is_stored,
     prefixes,
 )
@@ -85,6 +87,16 @@ def _bound(item: Item, known: Known) -> Iterator[tuple[str, Declaration]]:
             given = parameter_kinds(node, declarations, item.owner)
             kinds = inferred(node.body, given, declarations)
             yield from ((name, Value(kind)) for name, kind in kinds.own.items())
+            yield from hiding(node)
+
+
+@query(size=1024)
+def _hidden_in(item: Item) -> tuple[tuple[str, Declaration], ...]:
+    """The names that a function imports or defines, which hide those of the file."""
+    is_flat = item.texts.count("def") < 2 and item.words.isdisjoint(("import", "class"))
+    if is_flat or item.name == MODULE:
+        return ()
+    return tuple(found for node in body_of(item) if isinstance(node, Definition) for found in hiding(node))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -111,6 +123,7 @@ class Environment:
     def needed(self, item: Item) -> dict[str, Declaration]:
         """The declarations that a function names, in order of their names."""
         names = {**self.names, **self.inside.get(item.start, {})}
+        names |= {n: one for n, one in _hidden_in(item) if isinstance(one, Imported) or n in names}
         found = {
             name: names[name] for name in (item.words | self.changed_by_reads | {item.owner}) & names.keys()
         }
@@ -193,15 +206,39 @@ def _called(
         *(keeping[name] & one.outer for name, one in kept.items())
     )
     times = Counter(item.name for item in items.functions)
+    again = frozenset[str]().union(*(_uses(one).outer for one in items.functions if "global" in one.words))
+    compiled = _compiled(items.module)
     found: dict[str, Declaration] = {}
     for name, one in functions.items():
         keeps = tuple(each.name for each in one.parameters if each.name in keeping[name])
         found[name] = replace(one, keeps=keeps)
-        if name in names or times[name] > 1:
-            found[name] = replace(found[name], effect="unknown", outer=(), calls=())
+        if (name in names and name not in compiled) or name in again or times[name] > 1:
+            text = "its name is bound to something else, too"
+            found[name] = replace(found[name], problem=text, effect="unknown", outer=(), calls=())
     variables = ((name, names[name]) for name in sorted(outer & names.keys()))
     found |= {name: replace(one, kept=True) for name, one in variables if isinstance(one, Value)}
     return found, keeping_parameters(functions, kept, elsewhere=True)
+
+
+@query(size=64)
+def _compiled(module: Item) -> frozenset[str]:
+    """The functions whose names the code outside of functions gives to their compiled forms alone
+    (`f = njit(f)`)."""
+    nodes = own_nodes(body_of(module))
+    bound = Counter(n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
+    bound += Counter(name for n in nodes for name, _ in imported_by(n))
+    made = Counter(filter(None, map(_compiled_name, nodes)))
+    return frozenset(name for name, times in made.items() if times == bound[name])
+
+
+def _compiled_name(node: ast.AST) -> str:
+    """The name that a statement gives to its compiled form; empty for others."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=of, args=[ast.Name(id=given)])):
+            compiler = ast.unparse(of.func if isinstance(of, ast.Call) else of).rpartition(".")[2]
+            return name if given == name and compiler in ("jit", "njit") else ""
+        case _:
+            return ""
 
 
 def _variable(names: Mapping[str, Declaration], items: Outline) -> dict[str, Declaration]:
@@ -222,7 +259,7 @@ def _declared(item: Item, classes: Sequence[str]) -> tuple[tuple[str, Declaratio
     found: dict[str, Declaration] = {}
     nodes = own_nodes(body)
     for node in nodes:
-        found.update(_imported(node))
+        found.update(imported_by(node))
     known = found | {name: ClassOf(name, ()) for name in classes}
     kinds = inferred(body, {}, known, is_module=True)
     stores = _stores(nodes)
@@ -272,26 +309,14 @@ def _stores(nodes: list[ast.AST]) -> dict[str, int]:
     return found
 
 
-def _imported(node: ast.AST) -> Iterator[tuple[str, Declaration]]:
-    match node:
-        case ast.Import(names=aliases):
-            for alias in aliases:
-                name = alias.asname or alias.name.split(".")[0]
-                yield name, Imported(alias.name if alias.asname else name)
-        case ast.ImportFrom(module=module, names=aliases, level=level):
-            package = "." * (level or 0) + (f"{module}." if module else "")
-            for alias in aliases:
-                yield alias.asname or alias.name, Imported(f"{package}{alias.name}")
-        case _:
-            pass
-
-
 # --------------------------------------------------------------------------------------------------
 # Functions of other files: what a file calls of them, and what callers in other files may know.
 # --------------------------------------------------------------------------------------------------
 
 
-_REPLACING = frozenset(("setattr", "patch", "monkeypatch", "mock", "reload", "modules", "__dict__"))
+_REPLACING = frozenset(
+    ("setattr", "patch", "monkeypatch", "mock", "reload", "modules", "__dict__", "globals", "exec")
+)
 """Words of code that may replace functions of modules."""
 
 
@@ -317,8 +342,9 @@ def _used(item: Item) -> _Uses:
     functions = (n.func for n in nodes if isinstance(n, ast.Call))
     called = (one.id if isinstance(one, ast.Name) else dotted(one) for one in functions)
     stores = (n for n in nodes if isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load))
-    imports = [(name, one.path) for n in nodes for name, one in _imported(n) if isinstance(one, Imported)]
+    imports = [(name, one.path) for n in nodes for name, one in imported_by(n)]
     bound = [n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
+    bound += [n.name or "" for n in nodes if isinstance(n, ast.ExceptHandler | ast.MatchAs | ast.MatchStar)]
     stored = frozenset(dotted(n).partition(".")[0] for n in stores)
     names = (*(name for name, _ in imports), *bound)
     outer = frozenset(name for n in nodes if isinstance(n, ast.Global) for name in n.names)

@@ -163,6 +163,21 @@ def prefixes(name: str) -> Iterator[str]:
     return (".".join(parts[:k]) for k in range(1, len(parts)))
 
 
+def imported_by(node: ast.AST) -> Iterator[tuple[str, Imported]]:
+    """The names that a statement imports."""
+    match node:
+        case ast.Import(names=aliases):
+            for alias in aliases:
+                name = alias.asname or alias.name.split(".")[0]
+                yield name, Imported(alias.name if alias.asname else name)
+        case ast.ImportFrom(module=module, names=aliases, level=level):
+            package = "." * (level or 0) + (f"{module}." if module else "")
+            for alias in aliases:
+                yield alias.asname or alias.name, Imported(f"{package}{alias.name}")
+        case _:
+            pass
+
+
 def type_name(node: ast.expr) -> str:
     """The last part of the dotted name of a type, or of a string that is one."""
     if isinstance(node, ast.Attribute):
