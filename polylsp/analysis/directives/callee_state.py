@@ -64,8 +64,8 @@ AccessKind = Literal["read", "write"]
 
 def state_of(function: Function, calls: Calls) -> tuple[StateAccess, ...] | None:
     """Variables with static storage, and elements of these or behind parameters, that a call surely reads or
-    writes (or, `by_data`, as its arguments determine) without synchronisation. `None` where the function may
-    order threads, or has unmodelled code."""
+    writes (or, `by_data`, as its arguments determine) without synchronisation, or `held` in a critical
+    section that only adds to them. `None` where the function may order threads, or has unmodelled code."""
     locked = with_locks(function)
     if locked is not None:
         function, calls = locked[0], replace(calls, passed_over=calls.passed_over | LOCK_CALLS)
@@ -87,6 +87,8 @@ def state_of(function: Function, calls: Calls) -> tuple[StateAccess, ...] | None
             found |= dict.fromkeys(_variable(function, read.place, "read"))
         if isinstance(statement, Assign):
             found |= dict.fromkeys(_variable(function, statement.target, "write"))
+    for guard in guards:
+        found |= dict.fromkeys(_held(function, guard))
     found |= dict.fromkeys(_elements(function, always, guarded, {}))
     for choice in (
         s for s in _reached(function.body) if isinstance(s, If) and _is_about(s.condition, function)
@@ -156,7 +158,7 @@ def _passed_on(function: Function, access: StateAccess, call: Call) -> Iterator[
     place = _seen_by_caller(access, call)
     if place is None:
         return
-    if access.owner:
+    if access.owner or access.held is not None:
         yield replace(access, place=place, parameters=())
     elif access.by_data:
         yield from (replace(one, by_data=True) for one in _variable(function, place, access.kind))
@@ -164,6 +166,16 @@ def _passed_on(function: Function, access: StateAccess, call: Call) -> Iterator[
         yield from _element(function, place, access.kind, {})
     else:
         yield from _variable(function, place, access.kind)
+
+
+def _held(function: Function, guard: Directive) -> Iterator[StateAccess]:
+    """The updates of variables with static storage in a critical section, or atomic ones, that the function
+    surely makes."""
+    for statement in always_run(function.body):
+        inside = guard.site is not None and within(statement.site, guard.site)
+        if inside and isinstance(statement, Assign):
+            for access in _variable(function, statement.target, "write"):
+                yield replace(access, held=(guard.words[0], guard.argument))
 
 
 def _variable(function: Function, place: Place, kind: AccessKind) -> Iterator[StateAccess]:
@@ -362,7 +374,7 @@ def called_accesses(
     for call in evaluated_calls(statement):
         for access in calls.state.get(call.function, ()):
             place = _seen_by_caller(access, call) if access.by_data == by_data else None
-            if place is None:
+            if place is None or access.held is not None:
                 continue
             name = place.variable.source_name
             text = spell_place(place) + (f" of {access.owner}()" if access.owner else "")
@@ -372,6 +384,19 @@ def called_accesses(
                 yield place, AccessPoint(name, text, access.kind, call.site)
         for place, kind in () if by_data else _given(call, calls):
             yield place, AccessPoint(place.variable.source_name, spell_place(place), kind, call.site)
+
+
+def held_updates(
+    statement: Statement, directed: Directed
+) -> Iterator[tuple[Place, AccessPoint, tuple[str, str]]]:
+    """The variables of the file that the calls in a statement surely update in critical sections, or
+    atomically, with the mutual exclusion of each."""
+    for call in evaluated_calls(statement):
+        for access in directed.calls.state.get(call.function, ()):
+            if access.held is not None and access.place.variable.storage == "global":
+                name = access.place.variable.source_name
+                place = replace(access.place, site=call.site)
+                yield place, AccessPoint(name, name, "write", call.site), access.held
 
 
 def _given(call: Call, calls: Calls) -> Iterator[tuple[Place, AccessKind]]:

@@ -14,7 +14,7 @@ from polylsp.analysis.dependence.conflicts import Conflicts
 from polylsp.analysis.dependence.scalars import LoopScalars
 from polylsp.analysis.dependence.verdicts import reassociable
 from polylsp.analysis.dependence.witness import access_point, first_iterations, witness
-from polylsp.analysis.directives.callee_state import called_accesses
+from polylsp.analysis.directives.called_races import called_race
 from polylsp.analysis.directives.clause_repair import (
     can_be_lastprivate,
     copy_findings,
@@ -69,15 +69,11 @@ from polylsp.ir.program import (
     Declare,
     Function,
     Loop,
-    Place,
-    Pointer,
     Read,
     Variable,
     stripped,
-    subscripts,
     within,
 )
-from polylsp.ir.spelling import spell_place
 from polylsp.ir.verdict import AccessPoint, Dependence, Witness
 from polylsp.poly.budget import Budget, Exhausted
 
@@ -275,56 +271,12 @@ def _of_loops(directed: Directed, directive: AnyDirective, models: Models) -> tu
         return ()
     sharing = DataSharing(directed, construct)
     if model is None or any(model[1].scop.loops[one.ordinal].obstacles for one in construct.loops):
-        called = _called_race(sharing, True)
+        called = called_race(sharing, True)
         return () if called is None else (called,)
-    called = _called_race(sharing, False)
+    called = called_race(sharing, False)
     nest, conflicts = model
     found = _findings(nest, conflicts, sharing, models.scalars_of(nest, construct.loop.ordinal))
     return found if called is None or any(isinstance(f, Race) for f in found) else (called, *found)
-
-
-def _called_race(sharing: DataSharing, updates_too: bool) -> Race | ConditionalRace | None:
-    """The race of functions that each iteration calls, on a variable with static storage: with each other, or
-    with the loop's updates of it, where no model of the loop says so (`updates_too`)."""
-    construct, directed = sharing.construct, sharing.directed
-    if construct.mode == "lanes" or construct.doacross is not None or construct.orphaned:
-        return None
-    if not all(keeps_no_order(call, directed.calls) for call in calls_in(construct.loop)):
-        return None
-    always = list(always_run(construct.loop.body))
-    updates = [
-        (
-            s.target,
-            AccessPoint(s.target.variable.source_name, spell_place(s.target), "write", s.target.site),
-        )
-        for s in always
-        if updates_too and isinstance(s, Assign) and s.operator is not None and not s.target.steps
-    ]
-    for by_data in (False, True):
-        called = [pair for s in always for pair in called_accesses(s, directed, by_data)]
-        found = [point for place, point in (*called, *updates) if _is_unguarded(sharing, place)]
-        written = next((point for point in found if point.kind == "write"), None)
-        if written is not None and by_data:
-            return ConditionalRace("two of them update it", written)
-        if written is not None:
-            # What the call reads first is what the one of another iteration wrote.
-            sink = next(p for p in found if (p.variable, p.text) == (written.variable, written.text))
-            kind = "flow" if sink.kind == "read" else "output"
-            carrier = construct.loop.ordinal
-            return Race(Witness(Dependence(kind, written, sink, carrier, None, ("*",), True), (), (), ()))
-    return None
-
-
-def _is_unguarded(sharing: DataSharing, place: Place) -> bool:
-    """True if all iterations use one place with static storage, threads share it, and nothing keeps them
-    apart."""
-    construct, variable, site = sharing.construct, place.variable, place.site
-    if variable.storage not in ("global", "static") or sharing.has_copies(variable, site):
-        return False
-    if place.steps and isinstance(variable.type, Pointer):
-        return False
-    fixed = all(isinstance(each, Constant) for each in subscripts(place))
-    return fixed and not construct.exclusions(site) and not construct.in_order(site, site)
 
 
 def _of_region(directed: Directed, directive: AnyDirective, models: Models) -> tuple[Finding, ...]:

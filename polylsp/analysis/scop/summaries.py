@@ -69,13 +69,15 @@ class StateAccess:
     """A place that every call of a function surely reads or writes: a variable with static storage, or an
     element of one or behind a parameter, whose subscripts are constants or in terms of the `parameters`.
     `owner` is the function that it is a local variable of, if it is one. `by_data`: only calls for which a
-    condition on their arguments holds update it."""
+    condition on their arguments holds update it. `held` is the mutual exclusion of a critical section or an
+    atomic update around it, the kind of directive and its name."""
 
     place: Place
     kind: Literal["read", "write"]
     owner: str = ""
     by_data: bool = False
     parameters: tuple[Variable, ...] = ()
+    held: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
