@@ -38,7 +38,7 @@ _ELSEWHERE = frozenset(
 )
 """Exceptions that no computation with numbers raises."""
 _OF_NO_CODE = frozenset(("KeyboardInterrupt", "ImportError", "ModuleNotFoundError"))
-"""Those that functions which compute do not raise, either."""
+"""Exceptions that functions which compute do not raise, either."""
 _COMPUTING = frozenset(("np", "numpy", "math", "cmath"))
 _DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 _EXITS = frozenset(("exit", "_exit", "quit", "abort", "fail", "skip"))
