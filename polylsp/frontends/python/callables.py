@@ -39,7 +39,7 @@ from polylsp.frontends.python.names import (
     Declarations,
     Parameter,
     Value,
-    imported_by,
+    hiding,
     name_of,
 )
 from polylsp.frontends.python.nodes import bindings_in, default_values, nodes_in, own_nodes
@@ -214,19 +214,10 @@ def typed(item: Item, known: Known) -> Typed | None:
     node = next((one for one in body if isinstance(one, Definition)), None)
     if node is None:
         return None
-    hidden = dict(hiding(node))
+    hidden = dict(hiding(node.body))
     declarations = {**known.by_name, **hidden} if hidden else known.by_name
     parameters = parameter_kinds(node, declarations, item.owner)
     return Typed(node, parameters, inferred(node.body, parameters, declarations))
-
-
-def hiding(node: Definition) -> Iterator[tuple[str, Declaration]]:
-    """The names that a function imports, and those of functions and classes inside of it, which hide those
-    of the file."""
-    for one in own_nodes(node.body):
-        yield from imported_by(one)
-        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield one.name, Value(UNKNOWN)
 
 
 def _callable(item: Item, known: Known) -> Callable:

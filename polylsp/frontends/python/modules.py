@@ -20,7 +20,6 @@ from polylsp.frontends.python.callables import (
     Definition,
     callable_of,
     class_of,
-    hiding,
     parameter_kinds,
     with_methods,
 )
@@ -43,6 +42,7 @@ from polylsp.frontends.python.names import (
     Declaration,
     Imported,
     Value,
+    hiding,
     imported_by,
     is_stored,
     prefixes,
@@ -87,7 +87,7 @@ def _bound(item: Item, known: Known) -> Iterator[tuple[str, Declaration]]:
             given = parameter_kinds(node, declarations, item.owner)
             kinds = inferred(node.body, given, declarations)
             yield from ((name, Value(kind)) for name, kind in kinds.own.items())
-            yield from hiding(node)
+            yield from hiding(node.body)
 
 
 @query(size=1024)
@@ -96,7 +96,9 @@ def _hidden_in(item: Item) -> tuple[tuple[str, Declaration], ...]:
     is_flat = item.texts.count("def") < 2 and item.words.isdisjoint(("import", "class"))
     if is_flat or item.name == MODULE:
         return ()
-    return tuple(found for node in body_of(item) if isinstance(node, Definition) for found in hiding(node))
+    return tuple(
+        found for node in body_of(item) if isinstance(node, Definition) for found in hiding(node.body)
+    )
 
 
 # --------------------------------------------------------------------------------------------------

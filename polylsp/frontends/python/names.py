@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeGuard, Union
 
-from polylsp.frontends.python.kinds import Kind
+from polylsp.frontends.python.kinds import UNKNOWN, Kind
+from polylsp.frontends.python.nodes import own_nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +177,15 @@ def imported_by(node: ast.AST) -> Iterator[tuple[str, Imported]]:
                 yield alias.asname or alias.name, Imported(f"{package}{alias.name}")
         case _:
             pass
+
+
+def hiding(body: Sequence[ast.stmt]) -> Iterator[tuple[str, Declaration]]:
+    """The names that a function's body imports, and those of functions and classes in it, which hide those of
+    the file."""
+    for one in own_nodes(body):
+        yield from imported_by(one)
+        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield one.name, Value(UNKNOWN)
 
 
 def type_name(node: ast.expr) -> str:
