@@ -19,6 +19,7 @@ from polylsp.analysis.scop.reductions import (
     conditional_extremum,
     conversions,
     lossy,
+    no_quiet_call,
     reduction_of,
     tracked_extremum,
 )
@@ -30,7 +31,6 @@ from polylsp.ir.program import (
     Assign,
     Binary,
     Block,
-    Call,
     Constant,
     Declare,
     Expr,
@@ -203,18 +203,14 @@ def _running_extrema(loop: Loop) -> Iterator[tuple[str, Idiom]]:
     for statement in walk(loop.body):
         found = None
         if isinstance(statement, Assign):
-            update = reduction_of(statement, _pure)
+            update = reduction_of(statement, no_quiet_call)
             found = (statement, update) if update is not None else None
         elif isinstance(statement, If):
-            found = conditional_extremum(statement, _pure)
+            found = conditional_extremum(statement, no_quiet_call)
         if found is not None and found[1].operator in ("min", "max") and not found[0].target.steps:
             name, word = found[0].target.variable, "largest" if found[1].operator == "max" else "smallest"
             reason = f"`{name.source_name}` is the {word} value so far, which other statements use"
             yield name.name, Idiom(reason, f"a parallel scan computes the {word} values so far")
-
-
-def _pure(_: Call) -> bool:
-    return False
 
 
 def list_heads(loop: Loop) -> Iterator[tuple[Site, Idiom]]:

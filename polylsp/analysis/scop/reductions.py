@@ -221,11 +221,14 @@ def usual_starts(*body: Statement) -> frozenset[str]:
     assigned: set[str] = set()
     updates: dict[str, list[Update]] = {}
     choices = (s for s in walk(*body) if isinstance(s, If))
-    alone = (s if (apart := extremum_apart(s, _pure)) is None else apart.then.statements[0] for s in choices)
+    alone = (
+        s if (apart := extremum_apart(s, no_quiet_call)) is None else apart.then.statements[0]
+        for s in choices
+    )
     conditional = {
         found[0].target.site: found[1]
         for s in alone
-        if isinstance(s, If) and (found := conditional_extremum(s, _pure)) is not None
+        if isinstance(s, If) and (found := conditional_extremum(s, no_quiet_call)) is not None
     }
     for statement in walk(*body):
         if isinstance(statement, Unsupported) and statement.reads is None and not statement.leaves:
@@ -234,7 +237,7 @@ def usual_starts(*body: Statement) -> frozenset[str]:
             continue
         variable = statement.target.variable
         assigned.add(variable.name)
-        update = conditional.get(statement.target.site) or reduction_of(statement, _pure)
+        update = conditional.get(statement.target.site) or reduction_of(statement, no_quiet_call)
         if variable.storage != "local" or variable.escapes:
             doubtful.add(variable.name)
         elif update is not None and update.started is not None:
@@ -450,7 +453,7 @@ def _holds(target: Type, value: Type) -> bool:
 # --- Values ------------------------------------------------------------------------------
 
 
-def _pure(_: Call) -> bool:
+def no_quiet_call(_: Call) -> bool:
     """No call counts as quiet where no summaries are at hand."""
     return False
 
