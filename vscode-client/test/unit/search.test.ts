@@ -75,7 +75,7 @@ test('what is wrong with the interpreter of the settings is told', async () => {
   assert.match(lacking.message, /lacks islpy>=2025\.1/);
   assert.equal(lacking.python, '/lacking');
   const old = await missed({ interpreter: '/old' }, on);
-  assert.match(old.message, /is 3\.9\.1, and polylsp needs 3\.10 to 3\.13/);
+  assert.match(old.message, /is 3\.9\.1, and polylsp needs 3\.10 to 3\.14/);
   assert.equal(old.python, undefined);
   assert.match((await missed({ interpreter: '/broken' }, on)).message, /bad magic/);
 });
@@ -124,7 +124,7 @@ test('where packages are missing, a Python is named to install them for', async 
 
 test('where every Python is too old or too new, or there is none, that is told', async () => {
   const on = machine({ '/old': OLD, '/new': NEW }, { python: '/old', python3: '/new' });
-  assert.match((await missed({}, on)).message, /too old or too new.*3\.10 to 3\.13/);
+  assert.match((await missed({}, on)).message, /too old or too new.*3\.10 to 3\.14/);
   const { message, python } = await missed({}, machine({}));
   assert.match(message, /There is no Python on this machine/);
   assert.equal(python, undefined);
