@@ -67,7 +67,7 @@ from polylsp.ir.program import (
 )
 from polylsp.ir.spelling import is_zero
 from polylsp.poly.budget import Exhausted, budgeted, coalesced
-from polylsp.poly.scop import Access, Addresses
+from polylsp.poly.scop import Access, Addresses, Scop
 
 _OPERATIONS = 500_000
 
@@ -152,19 +152,9 @@ def _summarise(function: Function, calls: Calls, detail: Detail) -> Summary | No
     if scope.recast:
         return NoSummary(function.name, "it sees a structure as another one")
     scop = to_scop(region, isl.Set("{ : }"), parameters, Site(0, 0), frozenset())
-    conflicts = Conflicts(scop)
-    accesses: list[SummaryAccess] = []
-    for access in scop.accesses:
-        made = _access(access, function, conflicts, names, scope)
-        if isinstance(made, str):
-            return NoSummary(function.name, f"it uses {made}")
-        if made is not None and made not in accesses:
-            accesses.append(made)
-    accesses += _updates(function, names)
-    if len(accesses) > _MANY:
-        accesses = _united(accesses)
-    if len(accesses) > _MANY:
-        return NoSummary(function.name, f"it accesses more than {_MANY} different objects")
+    accesses = _accesses(function, scop, names, scope)
+    if isinstance(accesses, str):
+        return NoSummary(function.name, accesses)
     of_loops = (a for loop in scop.loops.values() for a in loop.assumptions)
     presumed = _presumed(function, scope)
     refused = scope.refused or [p.otherwise for p in presumed[MOST_PRESUMPTIONS:]]
@@ -199,6 +189,24 @@ def _summarise(function: Function, calls: Calls, detail: Detail) -> Summary | No
         allocates=fresh,
         seen_as=seen_as,
     )
+
+
+def _accesses(
+    function: Function, scop: Scop, names: tuple[str, ...], scope: Scope
+) -> list[SummaryAccess] | str:
+    """The accesses of a function as its callers see them, or the reason why they are not known."""
+    conflicts = Conflicts(scop)
+    accesses: list[SummaryAccess] = []
+    for access in scop.accesses:
+        made = _access(access, function, conflicts, names, scope)
+        if isinstance(made, str):
+            return f"it uses {made}"
+        if made is not None and made not in accesses:
+            accesses.append(made)
+    accesses += _updates(function, names)
+    if len(accesses) > _MANY:
+        accesses = _united(accesses)
+    return accesses if len(accesses) <= _MANY else f"it accesses more than {_MANY} different objects"
 
 
 def _seen_as(function: Function, region: Region) -> Iterator[tuple[int, str]]:

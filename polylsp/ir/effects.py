@@ -170,6 +170,11 @@ def places_in(*statements: Statement) -> Iterator[Place]:
         yield from (node.place for node in nodes(statement) if isinstance(node, (Read, AddressOf)))
 
 
+def names_in(value: Expr) -> set[str]:
+    """The unique names of the variables that an expression reads, or takes the address of, at any depth."""
+    return {n.place.variable.name for n in subexpressions(value) if isinstance(n, (Read, AddressOf))}
+
+
 def loops_in(*statements: Statement) -> list[Loop]:
     """Every loop, in source order."""
     return [s for s in walk(*statements) if isinstance(s, Loop)]
@@ -359,7 +364,7 @@ def element_of(of_type: Type | None) -> Type | None:
 
 def may_alias_types(left: Type, right: Type) -> bool:
     """True if C lets an lvalue of one type touch an object of the other."""
-    if _is_character(left) or _is_character(right):
+    if is_character(left) or is_character(right):
         return True
     if isinstance(left, Integer) and isinstance(right, Integer):
         return left.bits == right.bits
@@ -382,9 +387,10 @@ def may_be_compatible(left: Type, right: Type) -> bool:
             return may_alias_types(left, right)
         case _:
             known = (Integer, Floating, Complex, Struct, Pointer)
-            is_open = any(_is_character(each) or not isinstance(each, known) for each in (left, right))
+            is_open = any(is_character(each) or not isinstance(each, known) for each in (left, right))
             return is_open or type(left) is type(right)
 
 
-def _is_character(of_type: Type) -> bool:
+def is_character(of_type: Type) -> bool:
+    """True for the type of a byte, by which programs see objects of any type (C11 6.5p7)."""
     return isinstance(of_type, Integer) and of_type.bits == 8

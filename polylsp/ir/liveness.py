@@ -9,7 +9,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from polylsp.ir.effects import effects, expressions, follows_pointer, may_alias_types, walk
+from polylsp.ir.effects import effects, expressions, follows_pointer, may_alias_types, names_in, walk
 from polylsp.ir.library import BORROWING, effect_of
 from polylsp.ir.program import (
     AddressOf,
@@ -196,7 +196,7 @@ def data_only(function: Function) -> frozenset[str]:
         elif isinstance(statement, Evaluate):
             _sort_reads(next(values), set(), decisive)
         for value in values:
-            decisive |= _names_in(value)
+            decisive |= names_in(value)
     pending = [*decisive]
     while pending:
         reached = flows.get(pending.pop(), set()) - decisive
@@ -212,24 +212,24 @@ def _sort_reads(value: Expr, into: set[str], decisive: set[str]) -> None:
     """Add the variables of which a number is computed to `into`, and to `decisive` those that choose
     elements, branches and addresses in it, or that functions get; a real number decides nothing here."""
     if isinstance(value.type, (Pointer, Struct)) and not isinstance(value, Call):
-        decisive |= _names_in(value)
+        decisive |= names_in(value)
         return
     match value:
         case Read(place):
             into.add(place.variable.name)
             for each in subscripts(place):
-                decisive |= _names_in(each)
+                decisive |= names_in(each)
         case Cast(operand):
             _sort_reads(operand, into if isinstance(value.type, Integer) else set(), decisive)
         case Unary(_, operand):
             _sort_reads(operand, into, decisive)
         case Binary(operator, left, right):
             if operator in ("&&", "||"):
-                decisive |= _names_in(left)
+                decisive |= names_in(left)
             _sort_reads(left, into, decisive)
             _sort_reads(right, into, decisive)
         case Select(condition, then, otherwise):
-            decisive |= _names_in(condition)
+            decisive |= names_in(condition)
             _sort_reads(then, into, decisive)
             _sort_reads(otherwise, into, decisive)
         case Call():
@@ -244,15 +244,11 @@ def _sort_argument(argument: Expr, decisive: set[str]) -> None:
     inner = stripped(argument)
     if isinstance(inner, AddressOf):
         for each in subscripts(inner.place):
-            decisive |= _names_in(each)
+            decisive |= names_in(each)
     elif isinstance(argument.type, Floating):
         _sort_reads(argument, set(), decisive)
     else:
-        decisive |= _names_in(argument)
-
-
-def _names_in(value: Expr) -> set[str]:
-    return {n.place.variable.name for n in subexpressions(value) if isinstance(n, (Read, AddressOf))}
+        decisive |= names_in(argument)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from polylsp.analysis.scop.reductions import (
     lossy,
     no_quiet_call,
     reduction_of,
+    sides,
     tracked_extremum,
 )
 from polylsp.analysis.scop.summaries import Calls
@@ -78,12 +79,12 @@ class Search:
 
 def searches(loop: Loop, calls: Calls) -> Iterator[Search]:
     """The searches that a loop makes, also in loops inside it."""
+    every = [_search(s, calls) for s in walk(loop.body) if isinstance(s, If)]
+    if not any(every):
+        return
     uses = Counter(place.variable.name for place in places_in(loop))
     declared = {s.variable.name for s in walk(loop.body) if isinstance(s, Declare)}
-    for statement in walk(loop.body):
-        found = _search(statement, calls) if isinstance(statement, If) else None
-        if found is None:
-            continue
+    for found in filter(None, every):
         own = all(
             isinstance(v.type, (Integer, Floating)) and v.storage in ("local", "parameter") and not v.escapes
             for v in found.variables
@@ -117,17 +118,11 @@ def _search(statement: If, calls: Calls) -> Search | None:
             operator = _extremum(replace(alone, then=Block((own,))), own, calls)
             if operator is not None:
                 return Search(operator, own.target, tuple(s for s in stores if s is not own), strict)
-        for extremum, other, is_larger in _sides(condition):
-            if isinstance(extremum, Read) and _is_at(extremum.place, other, stores):
+        for side, other, is_larger in sides(condition):
+            extremum = stripped(side)
+            if isinstance(extremum, Read) and _is_at(extremum.place, stripped(other), stores):
                 return Search("max" if is_larger else "min", extremum.place, tuple(stores), strict)
     return None
-
-
-def _sides(condition: Binary) -> Iterator[tuple[Expr, Expr, bool]]:
-    """The sides of a comparison, each with the other one, and whether that is then the larger one."""
-    left, right = stripped(condition.left), stripped(condition.right)
-    yield right, left, condition.operator in (">", ">=")
-    yield left, right, condition.operator in ("<", "<=")
 
 
 def _is_at(extremum: Place, other: Expr, stores: Sequence[Assign]) -> bool:

@@ -9,7 +9,6 @@ from dataclasses import replace
 import islpy as isl
 
 from polylsp.analysis.dependence.conflicts import Conflict, Conflicts, former_reads
-from polylsp.analysis.dependence.loop_idioms import idioms_in, list_heads
 from polylsp.analysis.dependence.privatisation import covered_in_iteration
 from polylsp.analysis.dependence.scalars import LoopScalars
 from polylsp.analysis.dependence.witness import dependence, value_based, witness
@@ -31,8 +30,7 @@ def obstructed(
     carried = tuple(dependence(conflicts, c, ordinal) for c in _most_telling(obstacles))
     shown = None if proven is None else witness(conflicts, proven, ordinal)
     ends = [end for c in obstacles for end in (c.source, c.sink)]
-    named, lists = dict(idioms_in(scalars.loop)), dict(list_heads(scalars.loop))
-    idioms = (lists.get(a.site) or named.get(a.memory.variable.name) for a in ends)
+    idioms = (scalars.lists.get(a.site) or scalars.idioms.get(a.memory.variable.name) for a in ends)
     idiom = next((each for each in idioms if each is not None), None)
     if shown is not None:
         modelled = len(obstacles) < MOST_OBSTACLES and not conflicts.strays(ordinal)
@@ -58,7 +56,8 @@ def _scratch_words(conflicts: Conflicts, obstacles: list[Conflict], ordinal: int
     if not behind or not all(covered_in_iteration(conflicts, m, ordinal) for m in memories.values()):
         return ""
     names = " and ".join(f"`{m.path}`" for m in memories.values())
-    return f"no iteration needs what another one left in {names}: allocate it inside the loop"
+    why = f"no iteration needs what another one left in {names}"
+    return f"{why}: allocate it inside the loop if later code needs none of it"
 
 
 def separated(
@@ -68,10 +67,9 @@ def separated(
     the nest differ, if no obstacle is left under these; empty otherwise. None is made about linked lists:
     they are there for repeated values."""
     needed: dict[Assumption, None] = {}
-    heads = {site for site, _ in list_heads(scalars.loop)}
     written = {m.name for m in conflicts.written_in(ordinal)}
     for conflict in obstacles:
-        if not heads.isdisjoint((conflict.source.site, conflict.sink.site)):
+        if not scalars.lists.keys().isdisjoint((conflict.source.site, conflict.sink.site)):
             return ()
         index = _separating(conflicts, conflict)
         if index is not None and index.memory.name not in written:

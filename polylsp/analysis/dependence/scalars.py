@@ -4,16 +4,17 @@ iterators of inner loops, index temporaries, induction variables.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import islpy as isl
 
 from polylsp.analysis.dependence.data_endings import ending
-from polylsp.analysis.dependence.loop_idioms import Search, searches
+from polylsp.analysis.dependence.loop_idioms import Idiom, Search, idioms_in, list_heads, searches
 from polylsp.analysis.scop.accesses import with_operator
 from polylsp.analysis.scop.counters import steps_of
-from polylsp.analysis.scop.reductions import reduction_of
+from polylsp.analysis.scop.reductions import no_quiet_call, reduction_of
 from polylsp.analysis.scop.summaries import Calls
 from polylsp.ir.effects import effects, expressions, nodes, walk
 from polylsp.ir.induction import Step, additive, own_jumps, reads_only
@@ -74,17 +75,27 @@ class LoopScalars:
     known: frozenset[str]
     after: Live
     loop: Loop
-    iterator: str | None = None
     obstacle: Rejection | None = None
     outliving: frozenset[str] = frozenset()
     recurrence: Recurrence | None = None
     ending: Sequential | None = None
     searches: tuple[Search, ...] = ()
 
+    @cached_property
+    def idioms(self) -> Mapping[str, Idiom]:
+        """Computations whose iterations depend on each other and that have a parallel form, by the unique
+        names of their variables."""
+        return dict(idioms_in(self.loop))
+
+    @cached_property
+    def lists(self) -> Mapping[Site, Idiom]:
+        """The linked lists that the loop adds to, by the writes of their heads."""
+        return dict(list_heads(self.loop))
+
     @property
     def closed(self) -> frozenset[str]:
         """Variables that have a copy per iteration because they have a closed form."""
-        return self.lastprivate | self.private | {self.iterator or ""}
+        return self.lastprivate | self.private | {self.loop.iterator or ""}
 
     def live(self, name: str) -> bool:
         """True if a variable (unique name) may be read after the loop."""
@@ -109,8 +120,8 @@ def scalars_of(loop: Loop, scop: Scop, after: Live, calls: Calls | None = None) 
     local = {s.variable.name for s in walk(loop.body) if isinstance(s, Declare)}
     changes = steps_of(loop, calls or Calls())
     exposed = exposed_in(loop)
-    has_branch = any(isinstance(s, If) for s in walk(loop.body))
-    found = tuple(searches(loop, calls or Calls())) if has_branch else ()
+    branches = any(isinstance(s, If) for s in walk(loop.body))
+    found = tuple(searches(loop, calls or Calls())) if branches else ()
     local |= {v.name for each in found for v in each.variables}
     for variable in _assigned(loop):
         name, shown = variable.name, variable.source_name
@@ -145,7 +156,6 @@ def scalars_of(loop: Loop, scop: Scop, after: Live, calls: Calls | None = None) 
         frozenset(known),
         after,
         loop,
-        loop.iterator,
         obstacle,
         _outliving(loop, scop.addresses.keeping, after),
         next(recurrences(loop, calls or Calls()), None) if undecided else None,
@@ -236,7 +246,7 @@ def _goes_on(assign: Assign, loop: Loop) -> bool:
         return not value.pure
     if not own or not isinstance(variable.type, Integer) or additive(assign) is not None:
         return False
-    return not _is_scaled(assign, loop) and reduction_of(assign, lambda _: False) is None
+    return not _is_scaled(assign, loop) and reduction_of(assign, no_quiet_call) is None
 
 
 def _uses_memory(loop: Loop) -> bool:
@@ -414,7 +424,7 @@ def _assigned(loop: Loop) -> list[Variable]:
 def _is_sum(loop: Loop, variable: Variable) -> bool:
     """True if the loop only adds to an integer, modulo the range of its type."""
     assigns = [s for s in walk(loop) if isinstance(s, Assign) and s.target.variable == variable]
-    found = [reduction_of(each, lambda _: False) for each in assigns]
+    found = [reduction_of(each, no_quiet_call) for each in assigns]
     return isinstance(variable.type, Integer) and all(each and each.operator == "+" for each in found)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from polylsp.analysis.directives.thread_order import keeps_no_order, with_locks
 from polylsp.analysis.scop.call_effects import with_arguments
 from polylsp.analysis.scop.obstacles import passes_on
-from polylsp.analysis.scop.reductions import Update, reduction_of
+from polylsp.analysis.scop.reductions import Update, no_quiet_call, reduction_of
 from polylsp.analysis.scop.summaries import Calls, StateAccess
 from polylsp.ir.directive import Directive, OtherClause
 from polylsp.ir.effects import effects, nodes, places_in, walk
@@ -130,7 +130,7 @@ def integers_updated(function: Function) -> dict[Variable, ReductionOperator]:
 def _reduction(function: Function, variable: Variable) -> Update | None:
     """The reduction that is all that a function does with a variable."""
     assigns = [s for s in walk(function.body) if isinstance(s, Assign) and s.target.variable == variable]
-    updates = {reduction_of(each, lambda _: False) for each in assigns}
+    updates = {reduction_of(each, no_quiet_call) for each in assigns}
     everywhere, in_updates = places_in(function.body), places_in(*assigns)
     uses, own = (sum(p.variable == variable for p in places) for places in (everywhere, in_updates))
     return next(iter(updates)) if len(updates) == 1 and uses == own else None

@@ -198,10 +198,8 @@ def tracked_extremum(statement: If) -> TrackedExtremum | None:
     if not plain or not isinstance(condition, Binary) or condition.operator not in ("<", "<=", ">", ">="):
         return None
     assigned = {s.target.variable: s.value for s in stored}
-    for own, other, is_larger in (
-        (stripped(condition.right), stripped(condition.left), condition.operator in (">", ">=")),
-        (stripped(condition.left), stripped(condition.right), condition.operator in ("<", "<=")),
-    ):
+    for side, another, is_larger in sides(condition):
+        own, other = stripped(side), stripped(another)
         if not isinstance(own, Read):
             continue
         value = assigned.get(own.place.variable) if not own.place.steps else None
@@ -370,17 +368,23 @@ def _picks(
     calls = (node for node in subexpressions(candidate) if isinstance(node, Call))
     if not all(call.pure or quiet(call) for call in calls):
         return None
-    left, right, target = condition.left, condition.right, assign.target.type
-    for own, other, is_larger in (
-        (right, left, condition.operator in (">", ">=")),
-        (left, right, condition.operator in ("<", "<=")),
-    ):
+    for own, other, is_larger in sides(condition):
         # In the type in which it is compared, the target must be ordered as in its declared one.
         ordered = reads_only(own, assign) and not lossy(conversions(own, own.type))
         if ordered and same_value(stripped(candidate), stripped(other)):
             compared = lossy(conversions(other, other.type))
-            return ("max" if is_larger else "min") if _follows(lossy(path), compared, target) else None
+            return (
+                ("max" if is_larger else "min")
+                if _follows(lossy(path), compared, assign.target.type)
+                else None
+            )
     return None
+
+
+def sides(comparison: Binary) -> Iterator[tuple[Expr, Expr, bool]]:
+    """The sides of a comparison by order, each with the other one, and whether that is then the larger."""
+    yield comparison.right, comparison.left, comparison.operator in (">", ">=")
+    yield comparison.left, comparison.right, comparison.operator in ("<", "<=")
 
 
 def _follows(stored: tuple[Type, ...], compared: tuple[Type, ...], target: Type) -> bool:

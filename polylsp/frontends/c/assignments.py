@@ -144,8 +144,8 @@ _Numbers = tuple[tuple[tuple[str | int, ...], Type], ...]
 
 
 def _record(context: Context, name: str, arguments: tuple[Expr, ...]) -> tuple[_Numbers, int]:
-    """The numbers in one of the structures that the first argument leads to, and its size: of those that
-    `qsort` is told to be of that size, and those that are copied or set as bytes."""
+    """The numbers in a structure that the first argument leads to, and its size in bytes: `qsort` must be
+    told that size, other functions copy or set bytes."""
     match arguments:
         case (array, _, amount, *_) if isinstance(array.type, Pointer) and isinstance(array.type.to, Struct):
             bytes_each, given = size(array.type.to, context.structs), stripped(amount)

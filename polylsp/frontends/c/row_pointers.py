@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from polylsp.frontends.c.lowering_context import Context
-from polylsp.ir.effects import Rewriter, element_of, nodes, walk
+from polylsp.ir.effects import Rewriter, element_of, is_character, nodes, walk
 from polylsp.ir.induction import same_value
 from polylsp.ir.library import ALLOCATING, RELEASING, effect_of
 from polylsp.ir.program import (
@@ -25,7 +25,6 @@ from polylsp.ir.program import (
     Expr,
     Field,
     Index,
-    Integer,
     Loop,
     Place,
     Pointer,
@@ -163,10 +162,10 @@ def _may_set(statement: Statement, row: Place) -> bool:
         if not target.steps:
             if target.variable.name in names:
                 return True
-        elif len(target.steps) == len(row.steps) or not _begins(target, row):
-            is_character = isinstance(target.type, Integer) and target.type.bits == 8
-            if is_character or isinstance(target.type, (Pointer, Struct)):
-                return True
+        elif len(target.steps) != len(row.steps) and _begins(target, row):
+            continue
+        elif is_character(target.type) or isinstance(target.type, (Pointer, Struct)):
+            return True
     return False
 
 

@@ -9,8 +9,8 @@ import islpy as isl
 
 from polylsp.analysis.scop.regions import Nest
 from polylsp.emit.c_pragmas import Stretch
-from polylsp.ir.effects import effects, expressions, loops_in
-from polylsp.ir.program import AddressOf, Block, Expr, If, Loop, Read, Site, Statement, subexpressions
+from polylsp.ir.effects import effects, expressions, loops_in, names_in
+from polylsp.ir.program import Block, If, Loop, Site, Statement
 from polylsp.poly.scop import Access, Memory, Scop, ScopStatement
 
 
@@ -47,7 +47,7 @@ def headers(statements: tuple[Statement, ...], roots: frozenset[int]) -> set[str
     for each in statements:
         if not _holds(each, roots):
             continue
-        found |= {name for expression in expressions(each) for name in _named(expression)}
+        found |= {name for expression in expressions(each) for name in names_in(expression)}
         if isinstance(each, Loop):
             found |= effects_names(*starts(statements, each), each.prologue, each.step)
         if not (isinstance(each, Loop) and each.ordinal in roots):
@@ -120,10 +120,6 @@ def _sites(statement: Statement) -> Iterator[Site]:
             yield from _sites(each)
     else:
         yield statement.site
-
-
-def _named(expression: Expr) -> set[str]:
-    return {n.place.variable.name for n in subexpressions(expression) if isinstance(n, (Read, AddressOf))}
 
 
 # --------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ section, where equal extrema are decided by the iteration: the result is that of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from polylsp.analysis.dependence.loop_idioms import Search, searches, with_names
@@ -15,7 +16,7 @@ from polylsp.emit.c_pragmas import Clause, Directive
 from polylsp.emit.c_syntax import LoopText, undirected
 from polylsp.emit.c_text import Made, Piece, Written, element_words, kept_statement, replaced, style_of
 from polylsp.emit.subject import Subject
-from polylsp.ir.program import Read, Variable, stripped
+from polylsp.ir.program import Assign, Read, Variable, stripped
 from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Declined, Replacement
 from polylsp.model.facts import LoopFacts
@@ -42,13 +43,11 @@ def search_region(subject: Subject, root: LoopFacts, directive: Directive) -> Re
     text = undirected(subject, root.ordinal)
     if isinstance(text, Declined):
         return text
-    taken: set[str] = set()
     combined: list[_Combined] = []
     for search in searches(subject.loop(root.ordinal), Calls()):
-        one = _combined(subject, root, search, taken)
+        one = _combined(subject, root, search, [name for each in combined for name in each.shared])
         if isinstance(one, Declined):
             return one
-        taken.update(one.shared)
         combined.append(one)
     assert isinstance(root.verdict, Parallel)
     expected = {each.carried for each in root.verdict.reductions if each.carried}
@@ -57,49 +56,46 @@ def search_region(subject: Subject, root: LoopFacts, directive: Directive) -> Re
     return replaced(subject, text, _pieces(subject, text, directive, combined), style_of(subject, [text]))
 
 
-def _combined(subject: Subject, root: LoopFacts, search: Search, taken: set[str]) -> _Combined | Declined:
+def _combined(
+    subject: Subject, root: LoopFacts, search: Search, taken: Sequence[str]
+) -> _Combined | Declined:
     found, own = subject.nest(root.ordinal), search.extremum.variable.source_name
     if search.extremum.steps:
         own = subject.source(search.extremum.site)
         if subject.is_from_macro(search.extremum.site):
             return Declined(f"A macro writes `{own}`, which is compared: write the macro out first.")
-    iterator = counter(subject, root.ordinal)
-    place = next(
-        (
-            each
-            for each in search.carried
-            if isinstance(inner := stripped(each.value), Read)
-            and (inner.place.variable, inner.place.steps) == (iterator, ())
-            and not lossy(conversions(each.value, each.target.type))
-        ),
-        None,
-    )
+    sign = "<" if search.operator == "min" else ">"
     if not search.strict:
-        sign = "<" if search.operator == "min" else ">"
         return Declined(
             f"The loop `{root.iterator}` keeps the last of equal values of `{own}`: compare "
             f"with `{sign}` to keep the first, which threads can find together."
         )
+    iterator = counter(subject, root.ordinal)
+    place = next((s.target.variable for s in search.carried if _keeps(s, iterator)), None)
     if place is None or found is None:
         return Declined(
             f"Which of equal values of `{own}` comes first cannot be told: keep "
             f"`{iterator.source_name}` beside it."
         )
-    shared: list[str] = []
-    for variable in search.variables:
-        name = variable.source_name
-        shared.append(fresh_name(subject, f"{name}_all", f"{name}_of_all", taken={*taken, *shared}))
-    renamed = {v.source_name: name for v, name in zip(search.variables, shared, strict=True)}
-    best = with_names(own, renamed)
-    sign = "<" if search.operator == "min" else ">"
+    renamed: dict[str, str] = {}
+    for name in (v.source_name for v in search.variables):
+        others = {*taken, *renamed.values()}
+        renamed[name] = fresh_name(subject, f"{name}_all", f"{name}_of_all", taken=others)
+    best, at = with_names(own, renamed), place.source_name
     order = "<" if found[1].scop.loops[root.ordinal].step > 0 else ">"
-    at = place.target.variable.source_name
-    comes_first = f"{own} {sign} {best} || ({own} == {best} && {at} {order} {renamed[at]})"
+    precedes = f"{own} {sign} {best} || ({own} == {best} && {at} {order} {renamed[at]})"
     if search.extremum.steps:
         # The element at the first position may not exist where no iteration reads it.
         moved = " || ".join(f"{name} != {other}" for name, other in renamed.items())
-        comes_first = f"({moved}) && ({comes_first})" if len(renamed) > 1 else f"{moved} && ({comes_first})"
-    return _Combined(search, tuple(shared), comes_first)
+        precedes = f"({moved}) && ({precedes})" if len(renamed) > 1 else f"{moved} && ({precedes})"
+    return _Combined(search, tuple(renamed.values()), precedes)
+
+
+def _keeps(assign: Assign, iterator: Variable) -> bool:
+    """True if an assignment stores the value of a counter as it is."""
+    value = stripped(assign.value)
+    is_counter = isinstance(value, Read) and value.place.variable == iterator and not value.place.steps
+    return is_counter and not lossy(conversions(assign.value, assign.target.type))
 
 
 def _pieces(
