@@ -81,6 +81,11 @@ _TICK = 0.1
 """Seconds within which two changes of a file may have the same time."""
 
 
+def absolute(path: str | Path) -> str:
+    """Absolute path of a file, without `..`; symbolic links are left as they are."""
+    return os.path.normpath(Path(path).absolute())
+
+
 def signature(path: str | Path) -> str:
     """A text that changes with a file, for any process; "folder" for a folder, empty for nothing."""
     try:

@@ -69,9 +69,9 @@ def stopped_reading(stop: Stop) -> Unexpandable:
 @dataclass(frozen=True, slots=True)
 class Tokens:
     """A function's tokens, the declarations they need, functions with a library name, or that the linker may
-    replace, that the file defines itself (`own`), its directives, the names that directives treat as
-    thread-private, and those that are thread-private variables in it (`thread_variables`); equal where these
-    are."""
+    replace, that the file defines itself, and `signgam` if one of its functions names it (`own`), its
+    directives, the names that directives treat as thread-private, and those that are thread-private
+    variables in it (`thread_variables`); equal where these are."""
 
     key: str
     texts: tuple[str, ...] = field(compare=False, repr=False)
@@ -152,7 +152,7 @@ def _tokens(
 ) -> Tokens:
     declarations = needed(known, expanded.texts)
     called = own & frozenset(expanded.texts)
-    own = frozenset(name for name in called if in_library(name) or replaceable(known, name))
+    own = own & {_SIGN} | {name for name in called if in_library(name) or replaceable(known, name)}
     mine = per_thread(text, known)
     mine = mine if directives else mine & frozenset(expanded.texts)
     threads = thread_variables(expanded, known)
@@ -254,10 +254,10 @@ def linkable(path: str, text: str, name: str, settings: Settings) -> Linkable:
     state = state_of(f"{path} (linked)")
     items = _outlined(state, text)
     known = environment_of(items.items, path, options_for(path, settings))
-    if state.known is not known:
-        state.known, state.prepared = known, {}
-    none = Linkable((), known.internal, _questions(path, known))
     own = _defined(items)
+    if state.known is not known or state.own != own:
+        state.known, state.own, state.prepared = known, own, {}
+    none = Linkable((), known.internal, _questions(path, known))
     found: dict[str, Prepared] = {}
     waiting = [name]
     while waiting:
@@ -298,8 +298,8 @@ class _Reader:
         self._state, self._items, self._known = state, items, known
         self._stopped, self._observe = stopped, observe
         self._own = _defined(items)
-        if state.known is not known:
-            state.known, state.prepared = known, {}
+        if state.known is not known or state.own != self._own:
+            state.known, state.own, state.prepared = known, self._own, {}
         functions = (k for k, item in enumerate(items.items) if item.kind == "function")
         self.active = tuple(k for k in functions if known.macros_at(k) is not None)
 
@@ -361,7 +361,14 @@ def _included(
 
 
 def _defined(items: Outline) -> frozenset[str]:
-    return frozenset(item.name for item in items.items if item.kind == "function")
+    """The names of the functions that a file defines, and `signgam` if one of them names it: each call of
+    `lgamma` in the others may change what it reads."""
+    functions = [item for item in items.items if item.kind == "function"]
+    library = (_SIGN,) if any(_SIGN in item.text for item in functions) else ()
+    return frozenset((*(item.name for item in functions), *library))
+
+
+_SIGN = "signgam"
 
 
 def _resident(items: Outline, prepared: list[tuple[int, Prepared]]) -> bool:

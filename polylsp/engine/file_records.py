@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from time import time
 
 from polylsp.core.language import C
 from polylsp.core.query import digest
 from polylsp.core.settings import Settings
-from polylsp.core.source_files import changed_since, signature
+from polylsp.core.source_files import absolute, changed_since, signature
 from polylsp.core.text import Span
 from polylsp.engine.fact_cache import FactCache, FileRecord, FunctionRecord, fact_cache
 from polylsp.engine.prepared import Observer, Question, Stream, state_of, urgent_first
@@ -142,8 +141,9 @@ _FIRST = 16
 
 def records_of(path: str, text: str, settings: Settings) -> FileRecords:
     """The place of the record of a version of a file."""
-    options = options_for(path, settings) if language_for(path) is C else None
-    return FileRecords(path, settings, f"file-{digest(path, Path(path).absolute(), text, settings, options)}")
+    place = absolute(path)
+    options = options_for(place, settings) if language_for(path) is C else None
+    return FileRecords(path, settings, f"file-{digest(path, place, text, settings, options)}")
 
 
 _FILES = ("file", "stamp")

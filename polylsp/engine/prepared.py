@@ -92,11 +92,13 @@ class Answers:
 @dataclass(slots=True)
 class State:
     """State of the last version of a file: functions and answers that an edit left alone. A language's reader
-    stores there the text with its `outline`, the environment of the functions (`known`), and the `prepared`
-    form of each item. `recorded` are the answers of the record that was last found of the file, and that."""
+    stores there the text with its `outline`, the environment of the functions (`known`), the names that they
+    define (`own`), and the `prepared` form of each item. `recorded` are the answers of the record that was
+    last found of the file, and that."""
 
     outline: tuple[str, object] | None = None
     known: object = None
+    own: frozenset[str] = frozenset()
     prepared: dict[Any, Prepared] = field(default_factory=dict[Any, "Prepared"])
     answers: dict[Prepared, Answers] = field(default_factory=dict["Prepared", "Answers"])
     recorded: tuple[object, dict[int, FunctionAnswer]] | None = None

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from polylsp.core.source_files import decode, read_file, signature
+from polylsp.core.source_files import absolute, decode, read_file, signature
 from polylsp.engine.prepared import Question
 from polylsp.frontends.c.compile_options import project_root
 from polylsp.frontends.python.definitions import Outline, outline
@@ -40,7 +40,7 @@ class ProjectFiles:
 
     def around(self, path: str) -> Importer:
         """The other files as a file of the project sees them."""
-        return Importer(self, str(Path(path).absolute()), _DEEPEST)
+        return Importer(self, absolute(path), _DEEPEST)
 
     @property
     def questions(self) -> tuple[Question, ...]:

@@ -15,7 +15,7 @@ from polylsp.core.language import C, Language, language_of
 from polylsp.core.processes import Mishap, Stop, contained
 from polylsp.core.query import digest
 from polylsp.core.settings import Settings
-from polylsp.core.source_files import changed_since, decode, read_file, signature
+from polylsp.core.source_files import absolute, changed_since, decode, read_file, signature
 from polylsp.core.text import Span
 from polylsp.engine.decisions import summaries
 from polylsp.engine.fact_cache import fact_cache
@@ -55,7 +55,8 @@ def read(
     stopped: Stopped = never_stopped,
     observe: Observer | None = None,
 ) -> Functions:
-    """The functions of a file; its state is stored under the name `remembered`, else under its path."""
+    """The functions of a file; its state is stored under the name `remembered`, else under its path. What is
+    near it in its project is found by its absolute path without `..`."""
     read_all, state = _reader(language_for(path)).read, state_of(remembered or path)
 
     def unread(mishap: Mishap) -> Functions:
@@ -68,7 +69,7 @@ def read(
             f"This file is not analysed because it is larger than {settings.max_file_mb} MiB (`max_file_mb`)."
         )
         return Functions([], lambda _: (FileProblem("budget", Span(0, 0), message),))
-    work = partial(read_all, path, text, settings, state, stopped, observe)
+    work = partial(read_all, absolute(path), text, settings, state, stopped, observe)
     return contained(f"reading the file {path}", work, unread)
 
 
@@ -85,7 +86,8 @@ def read_urgent(
     if len(text) > settings.max_file_mb * 2**20:
         return None
     read_some = _reader(language_for(path)).read_urgent
-    work = partial(read_some, path, text, settings, state_of(path), focus, stopped, observe)
+    place = absolute(path)
+    work = partial(read_some, place, text, settings, state_of(path), focus, stopped, observe)
     return contained(f"reading the first functions of {path}", work, lambda _: None)
 
 
@@ -117,7 +119,8 @@ def called(
 ) -> dict[str, Summary | NoSummary]:
     """Summaries of the functions that some of a file call, wherever in its project they are defined."""
     names = dict.fromkeys(name for one in callers for name in one.calls)
-    found = links.summaries(functions.callable, names, partial(links.outside, path, ()))
+    outside = partial(links.outside, absolute(path), ())
+    found = links.summaries(functions.callable, names, outside)
     links.questions.update(dict.fromkeys(functions.questions))
     return found
 
@@ -189,7 +192,7 @@ class Links:
 
     def defined_in(self, path: str, name: str) -> str | None:
         """The file that defines a function for others: the nearest to `path`, if there is just one."""
-        folder = str(Path(path).absolute().parent)
+        folder = str(Path(path).parent)
         if folder not in self._homes:
             stamped = tuple((one, stamp(one)) for one in project_of(path).sources)
             self._homes[folder] = _homes(stamped, self.settings.cache)

@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 import polylsp
 from polylsp.core.settings import Settings
+from polylsp.core.source_files import absolute
 from polylsp.core.text import Source, Span
 from polylsp.ide.code_pages import page_summary, page_text
 from polylsp.ide.diagnostics import SEVERITIES, Diagnostic, Severity, diagnostics
@@ -121,11 +122,11 @@ def file_results(source: Source, report: FileReport, settings: Settings) -> list
 
 def artifact_uri(path: str, root: Path | None = None) -> str:
     """A path as a URI relative to `root` (the working folder), or absolute where it is outside."""
-    absolute = Path(path).absolute()
+    place = Path(absolute(path))
     try:
-        return quote(absolute.relative_to((root or Path.cwd()).absolute()).as_posix())
+        return quote(place.relative_to(absolute(root or Path.cwd())).as_posix())
     except ValueError:
-        return absolute.as_uri()
+        return place.as_uri()
 
 
 def _result(source: Source, path: str, finding: Diagnostic, hashes: Sequence[str]) -> JsonObject:

@@ -297,10 +297,10 @@ class Call:
     """The value of a call. `pure`: it reads nothing but its arguments and writes nothing; otherwise the
     analysis wants a summary of the function of that name. `reads_memory`: it writes nothing, but may read any
     memory that its arguments or globals reach. `ends`: control does not come back from it. `sets`: variables
-    of the C library that it may set (`errno`, `signgam`); `watched`: those of them that the function around
-    it mentions; `macro`: the usual macro (`max`, `min`, `abs`) whose name it has, if it is not declared.
-    `record`: the numbers in one of the structures that it sorts or copies, by the members and extents of
-    arrays on the way to each; empty where there is anything else; `record_bytes`: the size of one."""
+    of the C library that it may set; `watched`: those that the function (`signgam`: the file) names;
+    `macro`: the usual macro (`max`, `min`, `abs`) whose name it has, if it is not declared. `record`: the
+    numbers in one of the structures that it sorts or copies, by the members and extents of arrays on the way
+    to each; empty where there is anything else; `record_bytes`: the size of one."""
 
     function: str
     arguments: tuple[Expr, ...]

@@ -157,7 +157,7 @@ def means(rows: list[Measured], variants: list[Variant]) -> list[str]:
         ]
         cells.append(f"{geometric_mean(ratios):.2f}" if ratios and not variant.bound else "")
     leads = [ahead for one in rows if (ahead := lead(one, variants)) is not None]
-    return [*cells, f"{geometric_mean(leads):.2f}"]
+    return [*cells, f"{geometric_mean(leads):.2f}" if leads else ""]
 
 
 def main() -> None:

@@ -44,6 +44,20 @@ def test_a_folder_is_searched_in_order_and_each_file_is_checked_once(polylsp, tm
     assert paths == ["src/a.c", "src/b.c", "src/sub/c.c", "src/h.h"]
 
 
+def test_a_file_has_one_project_by_whatever_path_it_is_named(
+    polylsp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "proj" / "include").mkdir(parents=True)
+    (tmp_path / "proj" / "include" / "vec.h").write_text("typedef struct { double x[4]; } vec;\n")
+    loop = "void f(vec *v) { for (int i = 0; i < 4; i++) v->x[i] = i; }\n"
+    write(tmp_path / "proj", src__a=f'#include "vec.h"\n{loop}')
+    (tmp_path / "elsewhere" / ".git").mkdir(parents=True)  # A project of its own.
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for path in ("../proj/src/a.c", str(tmp_path / "proj" / "src" / "a.c")):
+        ran = polylsp("check", "--no-cache", path)
+        assert ran.out.endswith("a.c: 1 loop: 1 parallel\n\n")
+
+
 @pytest.mark.usefixtures("known")
 def test_several_files_end_in_a_total(polylsp, tmp_path: Path) -> None:
     write(tmp_path, a=facts.RECURRENCE, b=facts.MANY)

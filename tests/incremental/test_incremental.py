@@ -221,6 +221,19 @@ def test_a_callee_with_another_value_asks_of_its_callers(edit) -> None:
     assert shift.verdicts("f") == ["parallel"]
 
 
+def test_a_function_that_reads_what_a_call_leaves_asks_of_the_others(edit) -> None:
+    signs = edit(
+        "#include <math.h>\n"
+        "static void f(int n, double *a) { for (int i = 0; i < n; i++) a[i] = lgamma(a[i]); }\n"
+        "int g(int n, double *a) { f(n, a); return 0; }\n"
+    )
+    assert signs.verdicts("f") == ["parallel"]
+    signs.after("return 0;", "return signgam;")
+    assert signs.verdicts("f") == ["unknown"]
+    signs.after("return signgam;", "return 0;")
+    assert signs.verdicts("f") == ["parallel"]
+
+
 # --- requested depth --------------------------------------------------------------------------
 
 

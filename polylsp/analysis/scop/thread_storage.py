@@ -58,7 +58,8 @@ def thread_bound(loop: Loop, calls: Calls) -> Rejection | None:
                 text = f"`{call.function}` may set `{name}`, and reads it: all threads share it"
                 return Rejection("thread-local", call.site, text)
             if name in call.watched:
-                text = f"`{call.function}` may set `{name}`, which this function reads"
+                reader = "a function of this file" if name == "signgam" else "this function"
+                text = f"`{call.function}` may set `{name}`, which {reader} reads"
                 advice = f"test arguments or results instead of `{name}`"
                 return Rejection("thread-local", call.site, text, advice)
     return None

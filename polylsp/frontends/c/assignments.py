@@ -130,13 +130,13 @@ def call(context: Context, node: Any, fx: Effects) -> Expr:
             give(context, argument)
     ends = known.ends if known is not None else False
     sets = library_variables(name) if pure and _is_library(known) else ()
-    watched = tuple(v for v, names in _WATCHING.items() if not names.isdisjoint(context.sites.words))
     macro = usual_macro(name, [each.type for each in arguments]) if known is None else None
     if macro is not None:
         return Call(name, arguments, False, macro[1], site, macro=macro[0])
     reads = reads and not pure
     record, bytes_each = _record(context, name, arguments) if _is_library(known) else ((), 0)
     of_type = _result(name, known)
+    watched = context.watched
     return Call(name, arguments, pure, of_type, site, reads, ends, sets, watched, "", record, bytes_each)
 
 
@@ -181,9 +181,6 @@ def _numbers(context: Context, type: Type) -> _Numbers | None:
             return None
         found += [((step, *way), number) for way, number in parts]
     return tuple(found)
-
-
-_WATCHING = {"errno": frozenset(("errno", "perror", "__errno_location")), "signgam": frozenset(("signgam",))}
 
 
 def stated_facts(context: Context, node: Any, fx: Effects) -> list[Assume] | None:

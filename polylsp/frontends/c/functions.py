@@ -20,6 +20,7 @@ from polylsp.frontends.c.row_pointers import with_row_pointers
 from polylsp.frontends.c.statements import runs_once, statements
 from polylsp.frontends.c.tokens import matching_brackets
 from polylsp.frontends.c.top_level import Declaration
+from polylsp.frontends.c.types import watched_variables
 from polylsp.ir.effects import walk
 from polylsp.ir.program import (
     Assign,
@@ -142,8 +143,8 @@ def lower(
     """The program of one function. One that does not parse has a problem and its loops' headers.
 
     `own` are the functions that the file defines: a `hypot` among them is not the library's (only names of
-    the library matter, see `builtins.in_library`, and those that the linker may replace); `per_thread` names
-    thread-local variables.
+    the library matter, see `builtins.in_library`, those that the linker may replace, and `signgam`, which
+    one of them names); `per_thread` names thread-local variables.
     """
     parsed = parse(tokens, tuple(one for one in declarations if not _is_heading(one, tokens)))
     if isinstance(parsed, Rejection):
@@ -181,8 +182,10 @@ def _lower(
     jumped_to = _jumped_to(parsed.definition, sites.words)
     changed = changed_names(parsed.definition.body) if "sizeof" in sites.words else frozenset[str]()
 
+    watched = watched_variables(sites.words | own)
+
     def once(escaping: frozenset[str]) -> tuple[Function, Context]:
-        return _once(Context(sites, escaping, ordinals, jumped_to, per_thread, changed), parsed, own)
+        return _once(Context(sites, escaping, ordinals, jumped_to, per_thread, changed, watched), parsed, own)
 
     function, context = once(frozenset())
     escaping = escaped(context)

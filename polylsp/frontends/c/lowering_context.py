@@ -289,6 +289,7 @@ class Effects:
 @dataclass(slots=True)
 class Context(UniqueNames):
     """The state of lowering one function. `changed` are names that it assigns or whose address it takes;
+    `watched` the variables of the C library that it or, for `signgam`, the file names;
     `attributes` are those of the declaration of the file that is being entered, `realigned` the typedefs with
     an alignment of their own, and `refused` the reasons why variables are not analysed."""
 
@@ -298,6 +299,7 @@ class Context(UniqueNames):
     jumped_to: frozenset[str] = frozenset()
     per_thread: frozenset[str] = frozenset()
     changed: frozenset[str] = frozenset()
+    watched: tuple[str, ...] = ()
     result: Type | None = None
     scopes: list[Scope] = field(default_factory=lambda: [Scope()])
     structs: dict[str, tuple[Member, ...]] = field(default_factory=dict)

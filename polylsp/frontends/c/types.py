@@ -402,6 +402,14 @@ def library_variables(name: str) -> tuple[str, ...]:
     return ("errno", "signgam") if name.startswith(("lgamma", "gamma")) else ("errno",)
 
 
+def watched_variables(names: frozenset[str]) -> tuple[str, ...]:
+    """The variables of the library that are read where these names stand."""
+    return tuple(variable for variable, readers in _READERS.items() if not readers.isdisjoint(names))
+
+
+_READERS = {"errno": frozenset(("errno", "perror", "__errno_location")), "signgam": frozenset(("signgam",))}
+
+
 def is_forgetful(name: str) -> bool:
     """True if the function does not retain the addresses it is given."""
     return name in _FORGETFUL or name in _PURE
