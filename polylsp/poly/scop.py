@@ -280,7 +280,7 @@ class Access:
     identifies the pointers found in memory that lead there, `row_dimensions` the iterators that choose among
     them; `reached` says the access path to a variable's storage; `neighbour`: a bit-field that is written
     with the one in `text`; `beyond` gives the instances at which it leaves the array; `chosen_by` are
-    elements of index arrays that are subscripts as they are."""
+    elements of index arrays that are subscripts as they are; `bytewise` as in `Memory`."""
 
     statement: int
     memory: Memory
@@ -300,6 +300,7 @@ class Access:
     neighbour: bool = False
     beyond: Callable[[bool], isl.Set] | None = None
     chosen_by: tuple[IndexElement, ...] = ()
+    bytewise: bool = False
 
     @property
     def in_first_row(self) -> bool:

@@ -5,7 +5,7 @@ assumptions behind all this.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from polylsp.analysis.dependence.conflicts import Conflict, Conflicts
 from polylsp.analysis.dependence.loop_idioms import Search
@@ -228,13 +228,15 @@ def assumptions(
     """Assumptions of the verdict of a loop; with `moved`, also those about arrays that it may write together
     with the loops moved with it."""
     scop = conflicts.scop
+    inside = [a for a in scop.accesses if ordinal in conflicts.statement(a).loops]
+    # By C's rules on types, numbers that other code set as bytes are of the type that this loop gives them.
+    by_bytes = {a.memory.name for a in inside if a.bytewise}
     accessed = {
-        a.memory.name: a.memory
-        for a in scop.accesses
-        if ordinal in conflicts.statement(a).loops
-        and (may_be_led_to(a.memory) or not is_copied(a.memory, copied))
+        a.memory.name: replace(a.memory, bytewise=a.memory.name in by_bytes)
+        for a in inside
+        if may_be_led_to(a.memory) or not is_copied(a.memory, copied)
     }
-    written = [m for m in conflicts.written_in(ordinal) if m.name in accessed]
+    written = [accessed[m.name] for m in conflicts.written_in(ordinal) if m.name in accessed]
     rows = {m.name for m in written if m.follows_pointers and _rows_differ(conflicts, m, ordinal)}
     around = {o for s in scop.statements if ordinal in s.loops for o in s.loops[: s.loops.index(ordinal)]}
     outer = [a for o in sorted(around) for a in scop.loops[o].assumptions if a.kind == "no-wrap"]

@@ -17,6 +17,7 @@ from polylsp.analysis.scop.objects import (
     Key,
     Plan,
     grouped,
+    is_bytewise,
     is_of_function,
     is_row,
     key_of,
@@ -216,6 +217,7 @@ def access_of(
         access.neighbour,
         beyond if access.region is None else None,
         _chosen_by(name, raw, access, plan, plans, parameters),
+        is_bytewise(access, plan.memory.element),
     )
 
 

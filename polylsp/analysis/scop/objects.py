@@ -36,6 +36,7 @@ from polylsp.ir.program import (
     Pointer,
     Rejection,
     Struct,
+    Type,
     Variable,
 )
 from polylsp.ir.verdict import Assumption
@@ -172,12 +173,17 @@ def plan_of(
         _whole(name, base, members, layouts, parameters) if base.variable.remade and not scoped else None,
         frozenset(a.variable.name for _, a in members),
         all(_is_promised(a.variable, region) and not a.path.loaded for _, a in members),
-        any(a.bytewise or not same_layout(a.type, first.type) for _, a in members),
+        any(is_bytewise(a, first.type) for _, a in members),
         any(a.path.recast for _, a in members),
         base.variable.name in parameters.addresses.lent,
         flow.sources(*starts) if followed or _led_by_pointer(base) else frozenset(),
     )
     return Plan(memory, shape, layouts, parts)
+
+
+def is_bytewise(access: RawAccess, element: Type) -> bool:
+    """True if an access of a memory with elements of that type sees it as characters or other elements."""
+    return access.bytewise or not same_layout(access.type, element)
 
 
 def _is_promised(variable: Variable, region: Region) -> bool:
