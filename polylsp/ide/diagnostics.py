@@ -281,11 +281,17 @@ def _related(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Iterato
 def _dependence(source: Source, placed: PlacedFunction, dependence: Dependence) -> Iterator[Related]:
     ends = [(dependence.source, "first"), (dependence.sink, "then")]
     for access, when in ends if dependence.sink.site != dependence.source.site else ends[:1]:
-        yield _place(source, placed, access, "called" if dependence.order else f"{when} {_done(access)}")
+        done = _ordered(access) if dependence.order else f"`{access.variable}` is {when} {_done(access)} here"
+        yield _place(source, placed, access, done)
 
 
-def _place(source: Source, placed: PlacedFunction, access: AccessPoint, done: str) -> Related:
-    label = f"`{access.variable}` is {done} here" if access.variable else "this must keep its order"
+def _ordered(access: AccessPoint) -> str:
+    if not access.variable:
+        return "this must keep its order"
+    return "the loop may end here" if access.kind == "read" else f"`{access.variable}` is called here"
+
+
+def _place(source: Source, placed: PlacedFunction, access: AccessPoint, label: str) -> Related:
     return Related(placed.span(access.site), f"{label}: `{access_excerpt(source, placed, access)}`", label)
 
 
@@ -322,7 +328,7 @@ def _about_pragma(source: Source, placed: PlacedFunction, finding: Finding) -> I
             | ShortSection(access=access)
             | EveryThread(access=access)
         ):
-            yield _place(source, placed, access, _done(access))
+            yield _place(source, placed, access, f"`{access.variable}` is {_done(access)} here")
         case _:
             assert_never(finding)
 

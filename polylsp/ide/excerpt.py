@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from polylsp.core.language import PYTHON
 from polylsp.core.text import Source, Span
@@ -124,7 +124,8 @@ def running_sum_words(source: Source, placed: PlacedFunction, loop: LoopFacts, d
     end = placed.span(write.site).end
     found = _REST.match(source.text, end)
     span, name = placed.span(loop.site), re.escape(write.variable)
-    writes = re.findall(_WRITE.format(name=name), source.text[span.start : span.end])
+    text = source.text[span.start : span.end]
+    writes = re.findall(_WRITE.format(name=name), text)
     if found is None or len(writes) != 1:
         return ""
     target = access_excerpt(source, placed, read)
@@ -141,5 +142,25 @@ def running_sum_words(source: Source, placed: PlacedFunction, loop: LoopFacts, d
         is_added or (found[1] == "+=" and terms)
     ):
         return ""
-    advice = "`np.cumsum` or a parallel scan" if placed.answer.language == PYTHON.name else "a parallel scan"
+    in_python = placed.answer.language == PYTHON.name
+    if write.variable in _computed_from(others, text, "\n" if in_python else ";"):
+        return ""
+    advice = "`np.cumsum` or a parallel scan" if in_python else "a parallel scan"
     return f"; `{write.variable}` is a running sum: use {advice}"
+
+
+def _computed_from(terms: Iterable[str], text: str, ends: str) -> set[str]:
+    """The names in some terms, and those that assignments in a text, each up to `ends`, compute them from."""
+    sides: dict[str, list[str]] = {}
+    for found in _ASSIGNED.finditer(text):
+        sides.setdefault(found[1], []).append(text[found.end() :].partition(ends)[0])
+    names: set[str] = set()
+    waiting = list(terms)
+    while waiting:
+        new = set(re.findall(r"[A-Za-z_]\w*", waiting.pop())) - names
+        names |= new
+        waiting += [side for name in new for side in sides.get(name, ())]
+    return names
+
+
+_ASSIGNED = re.compile(r"\b([A-Za-z_]\w*)(?:\[[^\]]*\])*\s*(?:[-+*/%&|^]|<<|>>|\*\*|//)?=(?!=)")

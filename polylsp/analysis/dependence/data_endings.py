@@ -140,12 +140,15 @@ def _dependence(loop: Loop, left_by: _Exit, condition: Expr) -> Dependence:
 
 def _advice(loop: Loop, left_by: _Exit) -> str:
     """Parallel form of a loop that data end: a search of all iterations only where a bound without data
-    stands in the header, as what lies beyond the end need not be readable."""
+    stands in the header, as what lies beyond the end need not be readable; none of a loop around others,
+    which mostly compute what it ends by."""
     found = effects(loop)
     own = {v.name for v in found.variables if v.source_name == loop.iterator}
     bounded = loop.kind == "for" and all(way.before is not None for way in left_by.ways)
     if bounded and own and not found.places and not found.calls and found.scalars <= own:
         return f"a parallel search takes the smallest `{loop.iterator}` that ends it, by a `min` reduction"
+    if any(isinstance(each, Loop) for each in walk(loop.body)):
+        return "look for parallelism in the loops inside it"
     return "find where it ends in a loop of its own, and run the rest up to there"
 
 
