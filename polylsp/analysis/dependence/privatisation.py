@@ -5,6 +5,7 @@ privatisation by data flow, after Feautrier 1988 and Tu and Padua 1993).
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import islpy as isl
 
@@ -75,12 +76,16 @@ def is_copied(memory: Memory, copied: Collection[str]) -> bool:
     return not behind and memory.variable.source_name in copied
 
 
-def covered_in_iteration(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
+def covered_in_iteration(
+    conflicts: Conflicts, memory: Memory, ordinal: int, values: isl.Set | None = None
+) -> bool:
     """True if each read of `memory` in the loop is preceded, in the same iteration of the loop and whenever
-    it runs, by a write of the element read."""
+    it runs, by a write of the element read; with `values`, at these values of the parameters."""
     accesses = conflicts.accesses(memory, ordinal)
     reads = [a for a in accesses if a.kind == "read"]
     writes = [a for a in accesses if a.kind == "write" and a.exact]
+    if values is not None:
+        reads = [replace(a, relation=a.relation.intersect_params(values)) for a in reads]
     return all(
         covered(conflicts, read, writes, conflicts.statement(read).loops.index(ordinal) + 1) for read in reads
     )

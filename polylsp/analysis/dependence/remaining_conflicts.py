@@ -5,6 +5,7 @@ left, or what could not be decided.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 
 import islpy as isl
 
@@ -25,7 +26,14 @@ def obstructed(
 ) -> Verdict:
     """The verdict of a loop with these obstacles: two iterations that surely conflict, or the doubt about the
     first of them."""
-    proven = _proven(conflicts, [c for c in obstacles if c.certain], ordinal)
+    certain = [c for c in obstacles if c.certain]
+    proven = _proven(conflicts, certain, ordinal)
+    running = _running(conflicts, certain, ordinal)
+    if proven is not None and running is not None and proven.relation.params().is_disjoint(running):
+        usual = [replace(c, relation=c.relation.intersect_params(running)) for c in certain]
+        proven = _proven(conflicts, [c for c in usual if conflicts.possible(c.relation)], ordinal) or proven
+    else:
+        running = None
     proven = proven or _passed(conflicts, [c for c in obstacles if c.if_input], ordinal)
     carried = tuple(dependence(conflicts, c, ordinal) for c in _most_telling(obstacles))
     shown = None if proven is None else witness(conflicts, proven, ordinal)
@@ -35,7 +43,9 @@ def obstructed(
     if shown is not None:
         modelled = len(obstacles) < MOST_OBSTACLES and not conflicts.strays(ordinal)
         former = former_reads(conflicts, obstacles, ordinal) if modelled else ()
-        advice = _scratch_words(conflicts, obstacles, ordinal) if idiom is None and not former else ""
+        advice = (
+            _scratch_words(conflicts, obstacles, ordinal, running) if idiom is None and not former else ""
+        )
         return Sequential(shown, carried, former, idiom.advice if idiom is not None else advice)
     doubt = _doubt(conflicts, obstacles[0])
     if idiom is not None:
@@ -46,17 +56,33 @@ def obstructed(
 _MOST_SCRATCH = 2
 
 
-def _scratch_words(conflicts: Conflicts, obstacles: list[Conflict], ordinal: int) -> str:
+def _running(conflicts: Conflicts, certain: list[Conflict], ordinal: int) -> isl.Set | None:
+    """Parameter values at which all loops run that access memory with conflicts in a loop; `None` if there
+    are none. Elsewhere (`n <= 0`) what a loop sets for others to read may not be set."""
+    names = {c.source.memory.name for c in certain}
+    domains = {
+        a.statement: conflicts.statement(a).domain.params()
+        for a in conflicts.scop.accesses
+        if a.memory.name in names and ordinal in conflicts.statement(a).loops
+    }
+    found = reduce(isl.Set.intersect, domains.values()) if domains else None
+    return None if found is None or found.is_empty() else found
+
+
+def _scratch_words(
+    conflicts: Conflicts, obstacles: list[Conflict], ordinal: int, running: isl.Set | None
+) -> str:
     """Advice on memory behind pointers that is all that stands in the way, and of which each iteration reads
-    what it wrote itself; empty where there is none."""
+    what it wrote itself (at the parameter values `running`, if given); empty where there is none."""
     memories = {c.source.memory.name: c.source.memory for c in obstacles}
     if len(memories) > _MOST_SCRATCH:
         return ""
     behind = all(m.pointer is not None or m.fresh or m.follows_pointers for m in memories.values())
-    if not behind or not all(covered_in_iteration(conflicts, m, ordinal) for m in memories.values()):
+    if not behind or not all(covered_in_iteration(conflicts, m, ordinal, running) for m in memories.values()):
         return ""
     names = " and ".join(f"`{m.path}`" for m in memories.values())
-    why = f"no iteration needs what another one left in {names}"
+    where = "" if running is None else "where all of its loops run, "
+    why = f"{where}no iteration needs what another one left in {names}"
     return f"{why}: allocate it inside the loop if later code needs none of it"
 
 
