@@ -76,6 +76,26 @@ def layout_of(
     return Layout(tuple(strides))
 
 
+def fixed_rows(subscripts: Iterable[tuple[Poly, frozenset[str]]]) -> Layout | None:
+    """Rows whose length is a number: the common factor of the large coefficients in all subscripts, as in
+    `a[j*512 + i]`, where each also steps through its row; `None` where there are none."""
+    length = 0
+    for subscript, iterators in subscripts:
+        coefficients = _coefficients(subscript, iterators)
+        numbers = [c.as_constant for c in coefficients or ()]
+        sizes = [abs(each) for each in numbers if each is not None]
+        # A remainder (`i % 8`) has a large coefficient as well.
+        plain = all(isinstance(atom, Symbol) for monomial, _ in subscript.terms for atom in monomial)
+        if not plain or len(sizes) < len(numbers) or min(sizes, default=0) >= _SHORTEST_ROW:
+            return None
+        length = gcd(length, *(each for each in sizes if each >= _SHORTEST_ROW))
+    return Layout((Poly.constant(length), ONE)) if length >= _SHORTEST_ROW else None
+
+
+_SHORTEST_ROW = 8
+"""Elements in a row of a length that is a number: shorter ones are as often windows that overlap."""
+
+
 def length_of_chosen_rows(
     subscripts: Iterable[tuple[Poly, frozenset[str]]], computed: set[str]
 ) -> Poly | None:

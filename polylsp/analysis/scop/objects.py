@@ -18,6 +18,7 @@ from polylsp.analysis.scop.delinearisation import (
     Needed,
     best_split,
     common_offset,
+    fixed_rows,
     layout_of,
     length_of_chosen_rows,
     rows_meet,
@@ -268,6 +269,11 @@ def _layout(
         length = length_of_chosen_rows(subscripts, parameters.derived | parameters.dimensions)
     layout = layout_of(subscripts, length) if length is not None else None
     chosen = _split(known, layout, ZERO, parameters) if layout is not None else None
+    if chosen is None and (fixed := fixed_rows(subscripts)) is not None:
+        # Additions to overlapping windows are reductions.
+        updated = any(a.update is not None for _, a in members)
+        split = None if updated or len(known) < len(found) else _split(known, fixed, ZERO, parameters)
+        layout, chosen = (fixed, split) if split and any(needed for _, needed in split) else (layout, chosen)
     if layout is None or chosen is None:
         if all(is_affine(p, iterators) for p, iterators in subscripts):
             parts.update({(id(a), number): (p,) for _, p, a in known})
