@@ -12,7 +12,7 @@ _DETAIL = re.compile(
       | distance\ (?P<distance>\d+)
       | "(?P<text>[^"]*)"
       | (?P<name>private|lastprivate|reduction|assume|reject|help|copy)
-        \((?P<arguments>(?:"[^"]*"|[^")])*)\))""",
+        \((?P<arguments>(?:"[^"]*"|[^"()]|\([^"()]*\))*)\))""",
     re.VERBOSE,
 )
 

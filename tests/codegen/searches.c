@@ -107,6 +107,68 @@ static int by_two_positions(int n, int m, const double *x, int *column)
     return row;
 }
 
+static int pivot(int n, int m, const double *x, int column)
+{
+    int at = 0;
+    for (int i = 0; i < n; i++)
+        if (fabs(x[i * m + column]) > fabs(x[at * m + column]))
+            at = i;
+    return at;
+}
+
+static float largest_magnitude(int n, const float *x, int *position)
+{
+    float most = 0;
+    int at = -1;
+    for (int i = 0; i < n; i++)
+        if (most < fabs(x[i])) {
+            most = fabs(x[i]);
+            at = i;
+        }
+    *position = at;
+    return most;
+}
+
+static int by_continue(int n, const int *x, const int *skipped)
+{
+    int best = INT_MAX, at = -1;
+    for (int i = 0; i < n; i++) {
+        int t = x[i] * 3 - 7;
+        if (skipped[i] > 6 || t >= best)
+            continue;
+        best = t;
+        at = i;
+    }
+    return at;
+}
+
+static int not_larger(int n, const double *x)
+{
+    double best = INFINITY;
+    int at = -1;
+    for (int i = 0; i < n; i++) {
+        if (!(x[i] < best))
+            continue;
+        at = i;
+        best = x[i];
+    }
+    return at;
+}
+
+static int without_nan(int n, const int *x)
+{
+    double best = 4;
+    int at = -1;
+    for (int i = n - 1; i >= 0; i--) {
+        double t = x[i] * 0.5;
+        if (t >= best)
+            continue;
+        best = t;
+        at = i;
+    }
+    return at;
+}
+
 int main(void)
 {
     unsigned seed = 1;
@@ -129,6 +191,9 @@ int main(void)
         printf(" %ld %d", both(n, x, z, &number), number);
         printf(" %d %d", by_position(n, n ? x : NULL), by_member(n, n ? w : NULL));
         printf(" %d %d\n", by_two_positions(n, m, n ? x : NULL, &column), column);
+        printf("%d %g", pivot(n, m, n ? x : NULL, m - 1), largest_magnitude(n, y, &column));
+        printf(" %d %d", column, by_continue(n, z, z));
+        printf(" %d %d\n", not_larger(n, x), without_nan(n, z));
         free(x);
         free(y);
         free(z);

@@ -15,19 +15,22 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from polylsp.analysis.scop.call_effects import is_quiet
+from polylsp.analysis.scop.inputs import tracked_extremum
 from polylsp.analysis.scop.reductions import (
     conditional_extremum,
     conversions,
     lossy,
+    no_nan,
     no_quiet_call,
+    of_magnitude,
     reduction_of,
     sides,
-    tracked_extremum,
 )
 from polylsp.analysis.scop.summaries import Calls
 from polylsp.ir.effects import effects, places_in, walk
 from polylsp.ir.induction import additive
 from polylsp.ir.program import (
+    NEGATED,
     AddressOf,
     Assign,
     Binary,
@@ -39,16 +42,19 @@ from polylsp.ir.program import (
     If,
     Index,
     Integer,
+    Jump,
     Loop,
     Place,
     Read,
     Site,
+    Unary,
     Variable,
     stripped,
     subexpressions,
     subscripts,
 )
 from polylsp.ir.spelling import spell, spell_place
+from polylsp.ir.verdict import Assumption
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,24 +68,31 @@ class Idiom:
 @dataclass(frozen=True, slots=True)
 class Search:
     """`if (e < m) { m = e; k = i; … }` in a loop that uses `m` and `k` (the target of one of `carried`)
-    nowhere else, or `if (a[i] < a[k]) k = i;`. `extremum` is `m`, or `a[k]`; `strict`: of equal values the
-    first is taken."""
+    nowhere else, or `if (a[i] < a[k]) k = i;`. `extremum` is `m`, `a[k]`, or the magnitude of `a[k]`;
+    `strict`: of equal values the first is taken; `assumed`: no NaN is compared."""
 
     operator: Literal["min", "max"]
-    extremum: Place
+    extremum: Expr
     carried: tuple[Assign, ...]
     strict: bool
+    assumed: tuple[Assumption, ...] = ()
+
+    @property
+    def variable(self) -> Variable | None:
+        """The variable that is the extremum; none where it stands at a position."""
+        own = self.extremum
+        return own.place.variable if isinstance(own, Read) and not own.place.steps else None
 
     @property
     def variables(self) -> tuple[Variable, ...]:
         """The extremum, where it is a variable, and what belongs to it."""
-        own = () if self.extremum.steps else (self.extremum.variable,)
+        own = () if self.variable is None else (self.variable,)
         return *own, *(each.target.variable for each in self.carried)
 
 
 def searches(loop: Loop, calls: Calls) -> Iterator[Search]:
     """The searches that a loop makes, also in loops inside it."""
-    every = [_search(s, calls) for s in walk(loop.body) if isinstance(s, If)]
+    every = [_search(s, calls) for s in _choices(loop)]
     if not any(every):
         return
     uses = Counter(place.variable.name for place in places_in(loop))
@@ -91,17 +104,26 @@ def searches(loop: Loop, calls: Calls) -> Iterator[Search]:
         )
         names = [v.name for v in found.variables]
         # The comparison reads the extremum; all else are the assignments.
-        compared = Counter(p.variable.name for p in _places(found.extremum))
+        compared = Counter(each.place.variable.name for each in _reads(found.extremum))
         alone = all(uses[name] == 1 + compared[name] for name in names)
         if own and alone and len({*names}) == len(names) and declared.isdisjoint(names):
             yield found
 
 
-def _places(place: Place) -> Iterator[Place]:
-    """A place, and those that its subscripts read."""
-    yield place
-    for each in subscripts(place):
-        yield from (n.place for n in subexpressions(each) if isinstance(n, Read))
+def _choices(loop: Loop) -> Iterator[If]:
+    """The branches in a loop. What follows `if (c) continue;` in an iteration is one under `!c`."""
+    for statement in walk(loop):
+        if isinstance(statement, If):
+            yield statement
+        elif isinstance(statement, Loop):
+            body = statement.body.statements
+            for number, each in enumerate(body):
+                match each:
+                    case If(condition, Block((Jump("continue"),)), Block(())):
+                        rest = Block(body[number + 1 :])
+                        yield If(Unary("!", condition, condition.type, each.site), rest, Block(), each.site)
+                    case _:
+                        pass
 
 
 def _search(statement: If, calls: Calls) -> Search | None:
@@ -109,31 +131,44 @@ def _search(statement: If, calls: Calls) -> Search | None:
     stores = [each for each in statement.then.statements if isinstance(each, Assign)]
     if len(stores) != len(statement.then.statements) or any(each.operator is not None for each in stores):
         return None
-    for condition in _conjuncts(statement.condition):
+    for condition, is_negated in _conjuncts(statement.condition):
         alone = replace(statement, condition=condition)
-        if not isinstance(condition, Binary) or tracked_extremum(alone) is None:
+        tracked = tracked_extremum(alone)
+        if tracked is None or not isinstance(condition, Binary):
             continue
         strict = condition.operator in ("<", ">")
+        # `!(e >= m)` holds where one of them is NaN.
+        doubtful = is_negated and isinstance(condition.left.type, Floating)
         for own in stores:
             operator = _extremum(replace(alone, then=Block((own,))), own, calls)
             if operator is not None:
-                return Search(operator, own.target, tuple(s for s in stores if s is not own), strict)
+                rest = tuple(s for s in stores if s is not own)
+                found = Search(operator, Read(own.target), rest, strict)
+                return _without_nan(found, tracked.candidate) if doubtful else found
         for side, other, is_larger in sides(condition):
             extremum = stripped(side)
-            if isinstance(extremum, Read) and _is_at(extremum.place, stripped(other), stores):
-                return Search("max" if is_larger else "min", extremum.place, tuple(stores), strict)
+            if _is_at(extremum, stripped(other), stores):
+                found = Search("max" if is_larger else "min", extremum, tuple(stores), strict)
+                return _without_nan(found, tracked.candidate) if doubtful else found
     return None
 
 
-def _is_at(extremum: Place, other: Expr, stores: Sequence[Assign]) -> bool:
-    """True if a place is the other side of a comparison once the positions that are stored are in the place
-    of the variables that they are stored in: `a[k]` and `a[i]`, with `k = i`."""
+def _without_nan(search: Search, candidate: Expr) -> Search:
+    """A search in which no NaN is compared."""
+    return replace(search, assumed=(no_nan(search.extremum, " before the loop"), no_nan(candidate)))
+
+
+def _is_at(extremum: Expr, other: Expr, stores: Sequence[Assign]) -> bool:
+    """True if an expression is the other side of a comparison once the positions that are stored are in the
+    place of the variables that they are stored in: `a[k]` and `a[i]`, with `k = i`."""
+    if not isinstance(of_magnitude(extremum), Read):
+        return False
     positions = {
         each.target.variable.source_name: spell(value)
         for each in stores
         if isinstance(value := stripped(each.value), Read) and each.target.type == value.type
     }
-    text = spell_place(extremum)
+    text = spell(extremum)
     moved = with_names(text, positions) if positions else text
     return moved != text and moved == spell(other)
 
@@ -143,13 +178,22 @@ def with_names(text: str, names: Mapping[str, str]) -> str:
     return re.sub(rf"(?<!\.)(?<!->)\b({'|'.join(names)})\b", lambda found: names[found[0]], text)
 
 
-def _conjuncts(condition: Expr) -> Iterator[Expr]:
+def _conjuncts(condition: Expr, holds: bool = True) -> Iterator[tuple[Expr, bool]]:
+    """The parts of a condition that hold together where it holds, or does not; a comparison that must not
+    hold is one by the opposite operator, and negated."""
     inner = stripped(condition)
-    if isinstance(inner, Binary) and inner.operator == "&&":
-        yield from _conjuncts(inner.left)
-        yield from _conjuncts(inner.right)
-    else:
-        yield inner
+    match inner:
+        case Unary("!", operand):
+            yield from _conjuncts(operand, not holds)
+        case Binary("&&" | "||" as operator, left, right) if (operator == "&&") is holds:
+            yield from _conjuncts(left, holds)
+            yield from _conjuncts(right, holds)
+        case Binary(operator) if not holds and operator in NEGATED:
+            yield replace(inner, operator=NEGATED[operator]), True
+        case _ if holds:
+            yield inner, False
+        case _:
+            pass
 
 
 def _extremum(alone: If, own: Assign, calls: Calls) -> Literal["min", "max"] | None:

@@ -22,7 +22,7 @@ from polylsp.analysis.scop.delinearisation import consistent
 from polylsp.analysis.scop.objects import is_set_to, may_be_led_to, may_overlap, overlap_assumptions
 from polylsp.ir.liveness import equal_pointers
 from polylsp.ir.program import Array, Function, Loop, Rejection, Site, Variable
-from polylsp.ir.spelling import spell, spell_place
+from polylsp.ir.spelling import spell
 from polylsp.ir.verdict import (
     AccessPoint,
     Assumption,
@@ -129,6 +129,7 @@ def _classify(
     if search is not None and not memory.shape:
         if memory.variable == search.variables[0]:
             found.reductions.append(_searched(search))
+            found.assumed += search.assumed
         return
 
     def separate() -> bool:
@@ -166,7 +167,7 @@ def _classify(
 
 def _searched(search: Search) -> Reduction:
     carried = tuple(each.target.variable.source_name for each in search.carried)
-    return Reduction(search.operator, spell_place(search.extremum), carried=carried)
+    return Reduction(search.operator, spell(search.extremum), carried=carried)
 
 
 def _add_obstacles(conflicts: Conflicts, memory: Memory, ordinal: int, found: _Findings) -> list[Conflict]:

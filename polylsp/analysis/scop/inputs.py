@@ -7,30 +7,37 @@ passed on under it is a dependence (`Guard.on_input`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from polylsp.analysis.scop.evaluation import value_of, value_read
 from polylsp.analysis.scop.paths import is_written, resolve
+from polylsp.analysis.scop.reductions import of_magnitude, sides
 from polylsp.analysis.scop.symbolic_value import Poly
 from polylsp.analysis.scop.walk_scope import Scope
 from polylsp.analysis.scop.walk_state import Opaque
+from polylsp.ir.induction import same_value
 from polylsp.ir.program import (
     NEGATED,
     AddressOf,
+    Assign,
     Binary,
     BinaryOperator,
     Call,
     Cast,
     Constant,
     Expr,
+    If,
     Index,
     Integer,
     Pointer,
     Read,
     Unary,
+    Variable,
     shape_of,
     stripped,
     subexpressions,
+    subscripts,
 )
 from polylsp.poly.scop import Input, satisfiable
 
@@ -195,3 +202,39 @@ def _terms(value: Expr) -> Iterator[Read]:
             yield from _terms(operand)
         case _:
             pass
+
+
+# --------------------------------------------------------------------------------------------------
+# Comparisons with the extremum so far, which inputs decide as long as they have more extreme ones.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TrackedExtremum:
+    """A choice that remembers the largest or smallest `candidate` so far, and what belongs to it, in some
+    scalars."""
+
+    variables: tuple[Variable, ...]
+    kind: Literal["largest", "smallest"]
+    candidate: Expr
+
+
+def tracked_extremum(statement: If) -> TrackedExtremum | None:
+    """`if (a[i] > m) { m = a[i]; k = i; }`, `if (a[i] > a[k]) k = i;` and their mirror images."""
+    condition = stripped(statement.condition)
+    stored = [s for s in statement.then.statements if isinstance(s, Assign) and not s.target.steps]
+    plain = len(stored) == len(statement.then.statements) > 0 and not statement.otherwise.statements
+    if not plain or not isinstance(condition, Binary) or condition.operator not in ("<", "<=", ">", ">="):
+        return None
+    assigned = {s.target.variable: s.value for s in stored}
+    for side, another, is_larger in sides(condition):
+        own, other = of_magnitude(side), stripped(another)
+        if not isinstance(own, Read):
+            continue
+        value = assigned.get(own.place.variable) if stripped(side) is own and not own.place.steps else None
+        inside = (n for e in subscripts(own.place) for n in subexpressions(e) if isinstance(n, Read))
+        follows = own.place.steps and any(n.place.variable in assigned for n in inside)
+        if follows or (value is not None and len(stored) > 1 and same_value(stripped(value), other)):
+            variables = tuple(s.target.variable for s in stored)
+            return TrackedExtremum(variables, "largest" if is_larger else "smallest", other)
+    return None

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Literal
 
 from polylsp.analysis.scop.accesses import may_trap
 from polylsp.ir.effects import walk
@@ -34,11 +33,9 @@ from polylsp.ir.program import (
     Type,
     Unary,
     Unsupported,
-    Variable,
     is_truth,
     stripped,
     subexpressions,
-    subscripts,
 )
 from polylsp.ir.spelling import spell, spell_place
 from polylsp.ir.verdict import Assumption, ReductionOperator
@@ -87,8 +84,8 @@ class Update:
                 text = f"`{spell_place(start)}` is 0 or 1 before the loop"
                 found.append(Assumption("other", (start.variable.source_name,), text))
             else:
-                found.append(_no_nan(Read(start), " before the loop"))
-        found += [_no_nan(each, "") for each in self.candidates]
+                found.append(no_nan(Read(start), " before the loop"))
+        found += [no_nan(each) for each in self.candidates]
         return tuple(dict.fromkeys(found))
 
 
@@ -180,35 +177,18 @@ def extremum_apart(statement: If, quiet: Quiet) -> If | None:
     return replace(statement, condition=condition.left, then=Block((inner,)))
 
 
-@dataclass(frozen=True, slots=True)
-class TrackedExtremum:
-    """A choice that remembers the largest or smallest `candidate` so far, and what belongs to it, in some
-    scalars."""
+def of_magnitude(value: Expr) -> Expr:
+    """The value whose magnitude an expression is (`x` for `fabs(x)`), or the expression; without
+    conversions."""
+    inner = stripped(value)
+    match inner:
+        case Call(name, (argument,), True) if name in _MAGNITUDES:
+            return stripped(argument)
+        case _:
+            return inner
 
-    variables: tuple[Variable, ...]
-    kind: Literal["largest", "smallest"]
-    candidate: Expr
 
-
-def tracked_extremum(statement: If) -> TrackedExtremum | None:
-    """`if (a[i] > m) { m = a[i]; k = i; }`, `if (a[i] > a[k]) k = i;` and their mirror images."""
-    condition = stripped(statement.condition)
-    stored = [s for s in statement.then.statements if isinstance(s, Assign) and not s.target.steps]
-    plain = len(stored) == len(statement.then.statements) > 0 and not statement.otherwise.statements
-    if not plain or not isinstance(condition, Binary) or condition.operator not in ("<", "<=", ">", ">="):
-        return None
-    assigned = {s.target.variable: s.value for s in stored}
-    for side, another, is_larger in sides(condition):
-        own, other = stripped(side), stripped(another)
-        if not isinstance(own, Read):
-            continue
-        value = assigned.get(own.place.variable) if not own.place.steps else None
-        inside = (n for e in subscripts(own.place) for n in subexpressions(e) if isinstance(n, Read))
-        follows = own.place.steps and any(n.place.variable in assigned for n in inside)
-        if follows or (value is not None and len(stored) > 1 and same_value(stripped(value), other)):
-            variables = tuple(s.target.variable for s in stored)
-            return TrackedExtremum(variables, "largest" if is_larger else "smallest", other)
-    return None
+_MAGNITUDES = frozenset(("abs", "labs", "llabs", "fabs", "fabsf", "fabsl"))
 
 
 def usual_starts(*body: Statement) -> frozenset[str]:
@@ -405,7 +385,12 @@ def conversions(expression: Expr, to: Type) -> tuple[Type, ...]:
     while isinstance(expression, Cast):
         found.append(expression.type)
         expression = expression.operand
-    return (expression.type, *reversed(found))
+    match expression:
+        case Call(name, (argument,), True) if name in _MAGNITUDES and isinstance(argument.type, Floating):
+            # The magnitude of a number has the bits of the number.
+            return (*conversions(argument, expression.type), *reversed(found))
+        case _:
+            return (expression.type, *reversed(found))
 
 
 def lossy(path: tuple[Type, ...]) -> tuple[Type, ...]:
@@ -493,7 +478,7 @@ def _is_number(expression: Expr) -> bool:
 _INFINITY = "__polylsp_infinity"
 
 
-def _no_nan(value: Expr, when: str) -> Assumption:
+def no_nan(value: Expr, when: str = "") -> Assumption:
     """The assumption that a value, or every element of its array, is a number."""
     inner = stripped(value)
     if isinstance(inner, Read) and inner.place.steps and not when:

@@ -43,7 +43,7 @@ from polylsp.analysis.scop.counters import (
     with_index,
 )
 from polylsp.analysis.scop.evaluation import condition_of, held
-from polylsp.analysis.scop.inputs import inputs_of
+from polylsp.analysis.scop.inputs import inputs_of, tracked_extremum
 from polylsp.analysis.scop.objects import seen_in_two_ways
 from polylsp.analysis.scop.paths import LoopEntry, Path, RawAccess, RawStatement, Region
 from polylsp.analysis.scop.reductions import (
@@ -51,7 +51,6 @@ from polylsp.analysis.scop.reductions import (
     conditional_extremum,
     extremum_apart,
     reduction_of,
-    tracked_extremum,
 )
 from polylsp.analysis.scop.symbolic_value import ZERO, Compare, Poly, Symbol, extremum, floor_div
 from polylsp.analysis.scop.thread_storage import thread_bound

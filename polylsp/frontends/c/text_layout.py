@@ -40,7 +40,7 @@ AGGREGATE = re.compile(r"\b(?:struct|union|enum)\b")
 BLOCK = re.compile(rf"{_CONTROL}")
 COMMENTS = re.compile(rf"({STRING}|{CHARACTER})|/\*[\s\S]*?(?:\*/|$)|{LINE_COMMENT}")
 ATTRIBUTE_USE = re.compile(
-    rf"(?:__attribute__|__attribute|__declspec|__asm__|asm|_Alignas|__typeof__|typeof)\s*{_PARENS}"
+    rf"\b(?:__attribute__|__attribute|__declspec|__asm__|asm|_Alignas|__typeof__|typeof)\s*{_PARENS}"
 )
 _CALLED = re.compile(rf"(?<!\w)({_WORD})\s*\(")
 _CALLED_OR_BRACKET = re.compile(rf"(?<!\w)({_WORD})(?=\s*\()|[()]")

@@ -59,8 +59,10 @@ def search_region(subject: Subject, root: LoopFacts, directive: Directive) -> Re
 def _combined(
     subject: Subject, root: LoopFacts, search: Search, taken: Sequence[str]
 ) -> _Combined | Declined:
-    found, own = subject.nest(root.ordinal), search.extremum.variable.source_name
-    if search.extremum.steps:
+    found = subject.nest(root.ordinal)
+    if search.variable is not None:
+        own = search.variable.source_name
+    else:
         own = subject.source(search.extremum.site)
         if subject.is_from_macro(search.extremum.site):
             return Declined(f"A macro writes `{own}`, which is compared: write the macro out first.")
@@ -84,7 +86,7 @@ def _combined(
     best, at = with_names(own, renamed), place.source_name
     order = "<" if found[1].scop.loops[root.ordinal].step > 0 else ">"
     precedes = f"{own} {sign} {best} || ({own} == {best} && {at} {order} {renamed[at]})"
-    if search.extremum.steps:
+    if search.variable is None:
         # The element at the first position may not exist where no iteration reads it.
         moved = " || ".join(f"{name} != {other}" for name, other in renamed.items())
         precedes = f"({moved}) && ({precedes})" if len(renamed) > 1 else f"{moved} && ({precedes})"
