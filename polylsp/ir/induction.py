@@ -5,7 +5,7 @@ assignments; their closed form follows (`k += 2` in a loop over i: k = k0 + 2 (i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import cast
 
 from polylsp.ir.effects import walk
@@ -27,6 +27,7 @@ from polylsp.ir.program import (
     Read,
     Statement,
     Unsupported,
+    Variable,
     stripped,
     subexpressions,
     subscripts,
@@ -45,8 +46,9 @@ class Step:
 
 
 def steps(loop: Loop, called: frozenset[str] = frozenset()) -> dict[str, tuple[Step, ...] | None]:
-    """For each variable (unique name) assigned in the loop: its steps in one round, or `None`
-    where some assignment is conditional or is not an addition, or calls change the variable (`called`)."""
+    """For each variable (unique name) assigned in the loop: its steps in one round, or `None` where some
+    assignment depends on a condition or is not an addition, or calls change the variable (`called`). A branch
+    that has the same steps either way counts once."""
     found: dict[str, tuple[Step, ...] | None] = {}
     sure, doubtful_part = _before_continue(loop.body)
     parts = (
@@ -148,15 +150,15 @@ def _assignments(
 ) -> Iterator[tuple[Assign, bool, tuple[tuple[Loop, Expr | None], ...]]]:
     """Every assignment with whether it surely runs, and the loops around it."""
     previous: Statement | None = None
+    copies: dict[str, Assign] = {}
     for statement in block.statements:
         match statement:
             case Assign():
-                yield statement, certain, inner
+                yield _forwarded(statement, copies), certain, inner
             case Block():
                 yield from _assignments(statement, certain, inner)
             case If(_, then, otherwise, _):
-                yield from _assignments(then, False, inner)
-                yield from _assignments(otherwise, False, inner)
+                yield from _either_way(then, otherwise, certain, inner)
             case Loop():
                 start = previous.value if isinstance(previous, Assign) and previous.operator is None else None
                 around = (*inner, (statement, start))
@@ -170,6 +172,82 @@ def _assignments(
             case Assume() | Declare() | Evaluate() | Jump():
                 pass
         previous = statement
+        _note_copy(statement, copies)
+
+
+_Found = tuple[Assign, bool, tuple[tuple[Loop, Expr | None], ...]]
+
+
+def _either_way(
+    then: Block, otherwise: Block, certain: bool, inner: tuple[tuple[Loop, Expr | None], ...]
+) -> Iterator[_Found]:
+    """The assignments of two branches: of variables to which both add the same, those of the first one."""
+    one, other = list(_assignments(then, certain, inner)), list(_assignments(otherwise, certain, inner))
+    alike = {
+        name
+        for name in {found[0].target.variable.name for found in one}
+        if _without_sites(_changes(one, name)) == _without_sites(_changes(other, name))
+    }
+    yield from (found for found in one if found[0].target.variable.name in alike)
+    for assign, _, around in (*one, *other):
+        if assign.target.variable.name not in alike:
+            yield assign, False, around
+
+
+def _changes(found: list[_Found], name: str) -> tuple[object, ...]:
+    """The steps of a variable among some assignments; those that are none differ from all others."""
+    own = [each for each in found if each[0].target.variable.name == name and not each[0].target.steps]
+    return tuple(
+        (additive(assign), around) if certain and additive(assign) is not None else object()
+        for assign, certain, around in own
+    )
+
+
+def _forwarded(assign: Assign, copies: dict[str, Assign]) -> Assign:
+    """An assignment of a temporary, with the value that was assigned to that: `j = j + 1` for `t = j + 1;
+    j = t;`."""
+    value = assign.value
+    if assign.operator is not None or not isinstance(value, Read) or value.place.steps:
+        return assign
+    copied = copies.get(value.place.variable.name)
+    return assign if copied is None else replace(assign, value=copied.value)
+
+
+def _note_copy(statement: Statement, copies: dict[str, Assign]) -> None:
+    """Record the sum of the function's own scalars that a statement assigns to a temporary; forget those that
+    it may change."""
+    inside = list(walk(statement))
+    if any(isinstance(each, Unsupported) for each in inside):
+        copies.clear()
+    for each in inside:
+        match each:
+            case Declare(variable) | Assign(Place(variable, ())):
+                for copied, of in tuple(copies.items()):
+                    read = (one.name for one in _scalars(of.value) or ())
+                    if variable.name in (copied, *read):
+                        del copies[copied]
+            case _:
+                pass
+    if not isinstance(statement, Assign) or statement.operator is not None or statement.target.steps:
+        return
+    variable = statement.target.variable
+    read = _scalars(statement.value) if isinstance(statement.value, Binary) else None
+    if not variable.escapes and read is not None and variable not in read:
+        copies[variable.name] = statement
+
+
+def _scalars(value: Expr) -> list[Variable] | None:
+    """The variables in an expression; none where anything but assignments by name may change its value."""
+    found: list[Variable] = []
+    for node in subexpressions(value):
+        if isinstance(node, Read):
+            variable = node.place.variable
+            if node.place.steps or variable.escapes or variable.storage not in ("local", "parameter"):
+                return None
+            found.append(variable)
+        elif isinstance(node, Call):
+            return None
+    return found
 
 
 def _before_continue(body: Block) -> tuple[Block, Block]:

@@ -374,9 +374,9 @@ def _assumption(points: Iterations, one: Counted, index: str) -> Assumption | No
 def _removed(subject: Subject, loop: Loop, text: LoopText, one: Counted) -> tuple[Replacement, ...]:
     """Line of the update, where it is a statement on a separate line and no later code in the body reads the
     variable; otherwise it may stay."""
-    update = one.updates[-1]
-    if len(one.updates) > 1 or _is_read_behind(loop, one.variable, update):
+    if len(one.updates) != 1 or _is_read_behind(loop, one.variable, one.updates[0]):
         return ()
+    update = one.updates[0]
     span = subject.span(update.site)
     part = next((p for p in text.parts if p.core.start == span.start), None)
     if part is None or subject.is_from_macro(update.site) or len(text.parts) < 2:
