@@ -21,9 +21,9 @@ from polylsp.analysis.dependence.verdicts import verdict, without_copied_pointer
 from polylsp.analysis.dependence.witness import dependence, out_of_bounds
 from polylsp.analysis.directives.loop_forms import HIDDEN, misfits
 from polylsp.analysis.idioms import idioms
-from polylsp.analysis.scop.paths import sets_pointers
+from polylsp.analysis.scop.counters import changed_variables, steps_of
 from polylsp.analysis.scop.regions import Nest, cut
-from polylsp.analysis.scop.single_loops import again, has_renamed_pointers
+from polylsp.analysis.scop.single_loops import again, stands_with_others
 from polylsp.analysis.scop.summaries import Calls
 from polylsp.core.processes import Mishap
 from polylsp.ir.directive import DirectiveFacts, Misfit
@@ -401,10 +401,12 @@ class _Asked:
             if isinstance(result.get(ordinal), (Parallel, Sequential)):
                 continue
             own = self.verdict(nest, conflicts, ordinal)
+            if isinstance(own, Sequential):
+                own = self.counting(nest, ordinal, own) or own
             result[ordinal] = (
                 own if ordinal not in result or not isinstance(own, Unknown) else result[ordinal]
             )
-            if isinstance(own, Unknown) and _stands_with_others(nest, ordinal):
+            if isinstance(own, Unknown) and stands_with_others(nest, ordinal):
                 alone = self.alone(nest, ordinal)
                 inner = {} if alone is None else self.verdicts(alone, Conflicts(alone.scop))
                 obstructed = bool(nest.scop.loops[ordinal].obstacles) and nest.entries[ordinal].trusted
@@ -426,6 +428,18 @@ class _Asked:
         found = None if alone is None else self.verdict(alone, Conflicts(alone.scop), ordinal)
         return found if isinstance(found, Parallel) else None
 
+    def counting(self, nest: Nest, ordinal: int, own: Sequential) -> Parallel | None:
+        """The verdict of a loop alone that passes on a counter: loops around it set this to values without
+        a closed form, which are fixed in the loop."""
+        loop = nest.entries[ordinal].loop
+        changes = steps_of(loop, self.calls)
+        even = {v.source_name for n, v in changed_variables(loop, self.calls).items() if changes.get(n)}
+        alone = None
+        if own.witness.dependence.source.variable in even and stands_with_others(nest, ordinal):
+            alone = self.alone(nest, ordinal)
+        found = None if alone is None else self.verdict(alone, Conflicts(alone.scop), ordinal)
+        return found if isinstance(found, Parallel) else None
+
     def verdict(self, nest: Nest, conflicts: Conflicts, ordinal: int) -> Verdict:
         """The verdict of one loop."""
         loop = nest.entries[ordinal].loop
@@ -444,16 +458,6 @@ class _Asked:
         entry = nest.entries[ordinal]
         found = self.budget.run(lambda: again(entry, nest.parameters, self.calls, self.live, bounded=bounded))
         return None if isinstance(found, Exhausted) else found
-
-
-def _stands_with_others(nest: Nest, ordinal: int) -> bool:
-    """True if a nest has statements outside of a loop; where these store pointers, only loops around it
-    count. A pointer whose value has no form before the loop is fixed in it."""
-    entry = nest.entries[ordinal]
-    if entry.frames or has_renamed_pointers(entry):
-        return True
-    beside = any(ordinal not in s.loops for s in nest.scop.statements)
-    return beside and not sets_pointers(nest.effects)
 
 
 def _directives(

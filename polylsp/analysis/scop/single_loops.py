@@ -10,7 +10,7 @@ import islpy as isl
 from polylsp.analysis.scop.call_effects import with_calls
 from polylsp.analysis.scop.evaluation import value_of
 from polylsp.analysis.scop.obstacles import flat
-from polylsp.analysis.scop.paths import LoopEntry
+from polylsp.analysis.scop.paths import LoopEntry, sets_pointers
 from polylsp.analysis.scop.regions import Nest, nest_of
 from polylsp.analysis.scop.summaries import Calls
 from polylsp.analysis.scop.symbolic_value import Poly
@@ -210,7 +210,7 @@ def _is_renamed(value: Value | None, variable: Variable) -> bool:
     return isinstance(variable.type, Pointer) and value.rejection.code != "may-alias"
 
 
-def has_renamed_pointers(entry: LoopEntry) -> bool:
+def _has_renamed_pointers(entry: LoopEntry) -> bool:
     """True if a loop uses pointers whose values before it have no form, since they lead to memory that has
     another name too: fixed in the loop, they do in its model alone."""
     environment = entry.environment
@@ -235,3 +235,13 @@ def _forgotten(
         value = value if isinstance(value, Opaque) else one_of_several(variable.source_name, loop.site)
         return _fixed(name, value, variable, loop, parameters)
     return _unknown(name, variable, loop, parameters)
+
+
+def stands_with_others(nest: Nest, ordinal: int) -> bool:
+    """True if a nest has statements outside of a loop; where these store pointers, only loops around it
+    count. A pointer whose value has no form before the loop is fixed in it."""
+    entry = nest.entries[ordinal]
+    if entry.frames or _has_renamed_pointers(entry):
+        return True
+    beside = any(ordinal not in s.loops for s in nest.scop.statements)
+    return beside and not sets_pointers(nest.effects)
