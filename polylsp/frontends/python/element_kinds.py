@@ -16,13 +16,14 @@ from polylsp.frontends.python.kinds import (
     ARRAY_OF_STRINGS,
     BOOL,
     MIXED,
+    OF_SUBCLASS,
     UNKNOWN,
     Array,
     Kind,
     Other,
     is_whole,
 )
-from polylsp.frontends.python.nodes import nodes_in
+from polylsp.frontends.python.nodes import bindings_in, nodes_in
 from polylsp.frontends.python.numpy_arguments import asks_for_objects, overlaps_itself
 from polylsp.frontends.python.purity import bound_values, freshness
 from polylsp.ir.program import Floating
@@ -35,8 +36,9 @@ _LISTING = frozenset(("split", "rsplit", "splitlines", "readlines", "tolist"))
 
 def is_array(iteration: Iteration, value: ast.expr) -> bool:
     """True for a call that makes an array of numbers."""
-    if _is_array_of_numbers(iteration.context.kind(value)):
-        return True
+    kind = iteration.context.kind(value)
+    if _is_array_of_numbers(kind) or kind == OF_SUBCLASS:
+        return kind != OF_SUBCLASS
     is_numpy = isinstance(value, ast.Call) and iteration.scope.path(value.func).startswith("numpy.")
     return is_numpy and freshness(iteration.scope, value) == 2
 
@@ -182,7 +184,11 @@ def _is_of_assumed(iteration: Iteration, value: ast.expr) -> bool:
 
 def may_overlap_itself(iteration: Iteration, name: str) -> bool:
     """True for a name of an array that may have several elements in one place."""
-    values = (v for v in bound_values(iteration.function.nodes, name) if v is not None)
+    nodes = iteration.function.nodes
+    values = [v for v in bound_values(nodes, name) if v is not None]
+    # One of several results is in the same case.
+    taken = (n for n in nodes if isinstance(n, ast.Assign))
+    values += [n.value for n in taken if any(one.id == name for one in bindings_in(n.targets))]
     calls = (n for v in values for n in nodes_in(v) if isinstance(n, ast.Call))
     return any(overlaps_itself(iteration.scope.path(call.func)) for call in calls)
 

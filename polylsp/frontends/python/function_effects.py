@@ -270,7 +270,7 @@ _ON_MAKING = frozenset(
 
 
 _NAMED_OTHERWISE = re.compile(
-    r"__(init|new|init_subclass|class_getitem|post_init|set_name|del|call|next|enter|exit|aenter|aexit|setitem"
+    r"__(init|new|init_subclass|class_getitem|post_init|set_name|del|call|enter|exit|aenter|aexit|setitem"
     r"|delitem|setattr|delattr|set|delete|i(add|sub|mul|matmul|truediv|floordiv|mod|pow|lshift|rshift|and|xor"
     r"|or)|getstate|setstate|reduce|reduce_ex|copy|deepcopy)__"
 )

@@ -17,6 +17,7 @@ from polylsp.frontends.python.kinds import (
     COMPLEX,
     DOUBLE,
     ITERATOR,
+    OF_SUBCLASS,
     REAL,
     UNKNOWN,
     WHOLE,
@@ -32,7 +33,15 @@ from polylsp.frontends.python.kinds import (
     joined,
 )
 from polylsp.frontends.python.lists import kind_of_list, kind_stored, plain_lists, stored_to
-from polylsp.frontends.python.names import ClassOf, Declarations, Imported, Value, path_of
+from polylsp.frontends.python.names import (
+    ClassOf,
+    Declarations,
+    Imported,
+    Value,
+    name_of,
+    path_of,
+    variable_of_module,
+)
 from polylsp.frontends.python.nodes import own_nodes
 from polylsp.frontends.python.numpy_functions import called
 from polylsp.frontends.python.usage import RANGES, kinds_by_use, range_bounds
@@ -58,7 +67,9 @@ def kind_of(node: ast.expr, kinds: Kinds) -> Kind | None:
         ) if isinstance(kinds.of(other), Number):
             return Other("a list")
         case ast.BinOp(left=left, op=operator, right=right):
-            return arithmetic(operator, kinds.of(left), kinds.of(right))
+            operands = kinds.of(left), kinds.of(right)
+            is_own = any(_is_of_open_class(one, kinds) for one in operands)
+            return OF_SUBCLASS if is_own else arithmetic(operator, *operands)
         case ast.UnaryOp(op=ast.Not()):
             return WHOLE
         case ast.UnaryOp(operand=operand):
@@ -76,7 +87,7 @@ def kind_of(node: ast.expr, kinds: Kinds) -> Kind | None:
         case ast.Subscript(value=base, slice=subscript):
             return _element(kinds.of(base), subscript, kinds)
         case ast.Call():
-            return called(node, kinds)
+            return OF_SUBCLASS if _gives_subclass(node, kinds) else called(node, kinds)
         case ast.List() | ast.ListComp():
             return Other("a list")
         case ast.Dict() | ast.DictComp():
@@ -97,6 +108,39 @@ def _constant(value: object) -> Kind:
     if isinstance(value, complex):
         return Number(COMPLEX)
     return Nothing() if value is None else Other("a string")
+
+
+def _gives_subclass(call: ast.Call, kinds: Kinds) -> bool:
+    """True for a call that makes an array of a class of the file, or of one that it imports, and for one of
+    NumPy's functions and methods of arrays whose result has the class of what they are given."""
+    path, name = path_of(call.func, kinds.declarations), name_of(call)
+    given = [*call.args, *(one.value for one in call.keywords)]
+    is_method = isinstance(call.func, ast.Attribute) and (not path or path.split(".")[0] in kinds.local)
+    if name in ("view", "__new__") and any(_is_class(one, kinds) for one in given):
+        return is_method or bool(numpy_functions.numpy_name(path))
+    if is_method and isinstance(call.func, ast.Attribute) and name in _OF_SAME_CLASS:
+        return _is_of_open_class(kinds.of(call.func.value), kinds)
+    keeps = numpy_functions.numpy_name(path) and name not in _OF_PLAIN_CLASS
+    return bool(keeps) and any(_is_of_open_class(kinds.of(one), kinds) for one in given)
+
+
+_OF_SAME_CLASS = numpy_functions.VIEWS | numpy_functions.SHAPED | {"copy", "astype", "view", "flatten"}
+_OF_PLAIN_CLASS = frozenset(("array", "asarray", "ascontiguousarray", "asfortranarray"))
+
+
+def _is_class(node: ast.expr, kinds: Kinds) -> bool:
+    """True for a class of the file, and for what may be one of another file."""
+    if not isinstance(node, ast.Name) or node.id in kinds.local:
+        return False
+    found = kinds.declarations.get(node.id)
+    is_imported = isinstance(found, Imported) and bool(variable_of_module(found.path))
+    return isinstance(found, ClassOf) or is_imported
+
+
+def _is_of_open_class(kind: Kind | None, kinds: Kinds) -> bool:
+    """True for an object of a class of the file that may be derived from `ndarray`."""
+    found = kinds.declarations.get(kind.name) if isinstance(kind, Instance) else None
+    return kind == OF_SUBCLASS or (isinstance(found, ClassOf) and found.is_open)
 
 
 def _compared(parts: list[ast.expr], kinds: Kinds) -> Kind | None:
@@ -121,7 +165,7 @@ def _attribute(node: ast.Attribute, kinds: Kinds) -> Kind | None:
             return Items((WHOLE,) * max(rank, 0)) if rank >= 0 else UNKNOWN
         case Array(), "size" | "ndim" | "nbytes" | "itemsize":
             return WHOLE
-        case Array(), "T":
+        case ((Array() | Other()), "T") if isinstance(base, Array) or base == OF_SUBCLASS:
             return base
         case ((Array() | Number()), "real" | "imag"):
             return _part(base)
@@ -149,6 +193,8 @@ def _element(base: Kind | None, subscript: ast.expr, kinds: Kinds) -> Kind | Non
     match base, subscript:
         case None, _:
             return None
+        case Other(), _ if base == OF_SUBCLASS:
+            return base
         case Items(items), ast.Constant(value=int(k)) if -len(items) <= k < len(items):
             return items[k]
         case Items(), ast.Slice():

@@ -82,6 +82,8 @@ MIXED = Other("different things at different times")
 GENERATOR = Other("a generator of random numbers")
 ITERATOR = Other("an iterator")
 """Values that are used up where they are read."""
+OF_SUBCLASS = Other("of a class that may store in a way of its own")
+"""Arrays of a class that is derived from `ndarray`, and what is computed from them."""
 DEFAULTDICT = Other("a defaultdict")
 """A dictionary that stores an element where one is read that it does not have."""
 
@@ -127,6 +129,8 @@ def combined(left: Kind | None, right: Kind | None) -> Kind | None:
     """The result of elementwise arithmetic on two values."""
     if any(isinstance(one, Array) and one.lists for one in (left, right)):
         return UNKNOWN
+    if OF_SUBCLASS in (left, right):
+        return OF_SUBCLASS
     match left, right:
         case (None, _) | (_, None):
             return None

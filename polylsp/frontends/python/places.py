@@ -16,6 +16,7 @@ from polylsp.frontends.python.kinds import (
     DOUBLE,
     INT,
     NATURAL,
+    OF_SUBCLASS,
     Array,
     Kind,
     Number,
@@ -276,6 +277,8 @@ def _code(context: Context, base: ast.expr):
 
 
 def _advice(context: Context, base: ast.expr) -> str:
+    if context.kind(base) == OF_SUBCLASS:
+        return f"store into `np.asarray({context.text(base)})`, if it stores as other arrays do"
     if isinstance(base, ast.Name) and base.id not in context.unfollowed:
         return f"annotate `{base.id}`, for example `{base.id}: NDArray[np.float64]`"
     return ""
