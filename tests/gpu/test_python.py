@@ -580,6 +580,18 @@ def test_a_private_complex_number_has_no_type_on_the_device() -> None:
     assert isinstance(answer, Declined) and "on the device" in answer.reason, answer
 
 
+@pytest.mark.parametrize("target", KERNEL_TARGETS_OF["python"])
+def test_kernels_do_not_work_on_lists(target: KernelTarget) -> None:
+    text = (
+        "def doubled(n, a, b):\n    out = [0.0] * n\n    for i in range(n):\n        out[i] = 2.0 * a[i]\n"
+        "    for i in range(n):\n        b[i] = 2.0 * a[i]\n    return out\n"
+    )
+    placed = analyse("a.py", text, SETTINGS, schedules=False).functions[-1]
+    own, given = (edit("a.py", text, SETTINGS, Ask(target, "doubled", placed.start, k)) for k in (1, 2))
+    assert isinstance(own, Declined) and "`out` is a list" in own.reason, own
+    assert isinstance(given, Edited), given
+
+
 SPARSE = """import numpy as np
 
 

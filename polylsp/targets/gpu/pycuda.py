@@ -164,6 +164,10 @@ def _made(
     found = launched(region, settings, taken)
     if isinstance(found, Declined):
         return found
+    listed = next((b.name for b in found.memories.buffers if b.name in source.lists), "")
+    if listed:
+        # The host function's check of its arguments would send each call to the loops as they are.
+        return Declined(f"`{listed}` is a list, and kernels work on arrays of NumPy: make it an array first.")
     try:
         known = [*_known(source, region), *conditions]
         host = host_of(found, known)
