@@ -8,7 +8,7 @@ replacement of sums: Callahan, Carr and Kennedy, PLDI 1990.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -44,6 +44,7 @@ from polylsp.targets.numba.python_loops import (
     source_of,
     written,
 )
+from polylsp.targets.numba.refilled_arrays import first_of, refills
 from polylsp.targets.numba.reordering import interchanged, skewed
 from polylsp.targets.numba.slice_bounds import Affine, strongest
 from polylsp.targets.numba.statement_loops import Names, Spelled, spelled
@@ -190,14 +191,20 @@ def _with_loops(
 ) -> Answer | None:
     """Edit of a loop after its array statements are written as loops."""
     first = spelled_out(source, root, products=True)
+    if not isinstance(first, Edited):
+        return None
+    node = source.loop(source.subject.known(root)) if root else source.definition
+    made = [each.made for each in refills(source, node)] if node is not None else []
+    made = list(dict.fromkeys(made))
     before = source.subject.text
-    now = again(applied(before, first.replacements)) if isinstance(first, Edited) else None
-    if now is None or not isinstance(first, Edited):
+    now = again(applied(before, sorted((*made, *first.replacements), key=lambda each: each.span)))
+    if now is None:
         return None
     answer = edit(now, root, settings, [each.guard for each in first.assumptions if each.guard])
     if not isinstance(answer, Edited):
         return answer
-    whole = tuple(_on_statements(before, first.replacements, answer.replacements))
+    loops = (*made, *first.replacements)
+    whole = first_of(made, tuple(_on_statements(before, loops, answer.replacements)))
     stated = [each for each in first.assumptions if each.kind not in ("in-bounds", "no-overlap")]
     assumed = tuple(dict.fromkeys((*stated, *answer.assumptions)))
     return replace(answer, replacements=whole, assumptions=assumed)
@@ -241,7 +248,8 @@ def spelled_out(source: Source, ordinal: int, *, products: bool = False) -> Answ
     edits: list[Replacement] = []
     assumed: dict[Assumption, None] = {}
     bounds: dict[Affine, Assumption] = {}
-    for run in _runs(source, node, products):
+    copies = {id(each.node): each.stored for each in refills(source, node)} if products else {}
+    for run in _runs(source, node, products, copies):
         span = lines_of(source, [one for one, _ in run])
         made = _assumptions(source, [each for _, each in run])
         if span is not None and made is not None:
@@ -256,12 +264,14 @@ def spelled_out(source: Source, ordinal: int, *, products: bool = False) -> Answ
     return Edited(tuple(edits), tuple(assumed), ("Array statements are written as loops over elements.",))
 
 
-def _runs(source: Source, root: ast.For | ast.FunctionDef, products: bool) -> Iterator[Run]:
+def _runs(
+    source: Source, root: ast.For | ast.FunctionDef, products: bool, copies: Mapping[int, ast.Assign]
+) -> Iterator[Run]:
     names = _names(source)
     for body in _bodies(root):
         run: Run = []
         for node in body:
-            found = spelled(source, node, names, products=products)
+            found = spelled(source, node, names, products=products, meant=copies.get(id(node)))
             if run and (found is None or not _may_share(source, run, node, found)):
                 yield run
                 run = []

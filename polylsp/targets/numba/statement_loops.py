@@ -58,10 +58,12 @@ class Names:
     totals: tuple[str, ...]
 
 
-def spelled(source: Source, node: ast.stmt, names: Names, *, products: bool) -> Spelled | None:
+def spelled(
+    source: Source, node: ast.stmt, names: Names, *, products: bool, meant: ast.Assign | None = None
+) -> Spelled | None:
     """The loops for one statement; `None` where it is no array statement, or there are none for it. Products
-    of matrices have loops on request (`products`)."""
-    match node:
+    of matrices have loops on request (`products`); another statement may be `meant` by this one."""
+    match meant or node:
         case ast.Assign(targets=targets, value=value):
             sign = "="
         case ast.AugAssign(target=target, op=operation, value=value) if type(operation) in _SIGNS:
