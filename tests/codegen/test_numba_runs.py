@@ -220,8 +220,32 @@ def columns(a):
     return total
 
 
+def escapes(a):
+    out = np.zeros((12, 15), dtype=np.int64)
+    for i in range(12):
+        for j in range(15):
+            c = complex(3.0 * a[j] - 2.0, 2.0 * a[i] - 1.0)
+            z = 0j
+            for _ in range(40):
+                if abs(z) > 2.0:
+                    break
+                z = z * z + c
+                out[i, j] += 1
+    return out.sum() + out[3, 4]
+
+
+def nearest(a):
+    out = np.zeros(20)
+    for i in range(20):
+        least = float("inf")
+        for j in range(30, 60):
+            least = min(least, abs(a[i] - a[j]))
+        out[i] = least
+    return out.sum()
+
+
 FUNCTIONS = (
-    less, product, extremes, count, around, one_after_the_other, backwards, differences,
+    escapes, nearest, less, product, extremes, count, around, one_after_the_other, backwards, differences,
     smallest_places, flags, own_rows, steps, vectors, columns,
 )  # fmt: skip
 

@@ -592,6 +592,28 @@ def test_kernels_do_not_work_on_lists(target: KernelTarget) -> None:
     assert isinstance(given, Edited), given
 
 
+BOUNDED = """import numpy as np
+from numpy.typing import NDArray
+
+
+def kernel(n: int, m: int, a: NDArray[np.float64], b: NDArray[np.float64], u: NDArray[np.float64]):
+    for i in range(n):
+        least = np.inf
+        for j in range(m):
+            least = min(least, a[i, j])
+        u[i] = least + (i - 9) // n + (2 * i - n) % n
+        b[i, 0] = float("-inf") if u[i] > 1.0 else u[i] / (2 * n + 1) ** 2
+"""
+
+
+def test_numbers_without_end_and_divisions_by_sizes_are_those_of_python(
+    played: Played, tmp_path: Path
+) -> None:
+    (done,), refuted = trial([BOUNDED], played, tmp_path)
+    assert "__longlong_as_double(0xfff0" in done.text and "(i - 9) / n" in done.text, done
+    assert not refuted
+
+
 SPARSE = """import numpy as np
 
 
@@ -1005,7 +1027,7 @@ def f(n: int, x: NDArray[np.float64], y: NDArray[np.float64], w: NDArray[np.int6
 REFUSED = {
     "subscripts that are data": ("for i in range(n): x[i] = y[w[i] + 1]", "Subscripts of `y` are data"),
     "whole numbers without limits": ("for i in range(n): w[i] = i * i * i", "`i * i * i` may be larger"),
-    "division that rounds down": ("for i in range(n): x[i] = i // n", "`i // n` is not computed"),
+    "division that rounds down": ("for i in range(n): x[i] = i // (n - 5)", "`i // (n - 5)` is not computed"),
     "division of real numbers that rounds down": ("for i in range(n): x[i] = y[i] // 2.0", "`y[i] // 2.0`"),
     "a function of Python alone": (
         "for i in range(n): x[i] = round(y[i])",

@@ -59,8 +59,8 @@ def parameter_kinds(node: Definition, declarations: Declarations, owner: str = "
         told[0] = Instance(owner)
     used = kinds_by_use(node.body, set(names), declarations)
     found = {name: _settled(one, used[name]) for name, one in zip(names, told, strict=True)}
-    rest = [one.arg for one in (node.args.vararg, node.args.kwarg) if one is not None]
-    return found | dict.fromkeys(rest, UNKNOWN)
+    rest = ((node.args.vararg, "a tuple"), (node.args.kwarg, "a dictionary"))
+    return found | {one.arg: Other(what) for one, what in rest if one is not None}
 
 
 def undetermined(node: Definition, declarations: Declarations) -> frozenset[str]:

@@ -278,6 +278,8 @@ def _of_method(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
 def _known(context: Context, node: ast.Call, path: str, fx: Effects) -> Expr | None:
     if path == "len" and len(node.args) == 1:
         return _length(context, node.args[0], fx)
+    if path == "float" and (written := _written_number(node)) is not None:
+        return Constant(written, DOUBLE, context.site(node))
     if path in numpy_functions.THREADS and not node.args and not node.keywords:
         return Call(path, (), True, INT, context.site(node))
     if any(isinstance(context.kind(one), Array) for one in node.args):
@@ -292,6 +294,18 @@ def _known(context: Context, node: ast.Call, path: str, fx: Effects) -> Expr | N
     if numpy_functions.is_pure(path):
         return _pure(context, node, name, fx)
     return None
+
+
+def _written_number(node: ast.Call) -> float | None:
+    """The number that a text stands for: `float("inf")`."""
+    match node:
+        case ast.Call(args=[ast.Constant(value=str(text))], keywords=[]):
+            try:
+                return float(text)
+            except ValueError:
+                return None
+        case _:
+            return None
 
 
 def _length(context: Context, node: ast.expr, fx: Effects) -> Expr:

@@ -20,6 +20,7 @@ from polylsp.frontends.python.kinds import (
     Array,
     Kind,
     Number,
+    Other,
     dtype_name,
     element_type,
 )
@@ -279,7 +280,8 @@ def _code(context: Context, base: ast.expr):
 def _advice(context: Context, base: ast.expr) -> str:
     if context.kind(base) == OF_SUBCLASS:
         return f"store into `np.asarray({context.text(base)})`, if it stores as other arrays do"
-    if isinstance(base, ast.Name) and base.id not in context.unfollowed:
+    is_collection = context.kind(base) in (Other("a tuple"), Other("a dictionary"))
+    if isinstance(base, ast.Name) and base.id not in context.unfollowed and not is_collection:
         return f"annotate `{base.id}`, for example `{base.id}: NDArray[np.float64]`"
     return ""
 

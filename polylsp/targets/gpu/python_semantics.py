@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from math import isfinite
+from math import isfinite, isnan
 from typing import Literal
 
 import islpy as isl
@@ -116,7 +116,7 @@ def _linear(value: Expr, names: dict[str, str], parameters: dict[str, str]) -> s
 SMALL, LOCAL = 1 << 30, 1 << 40
 """Largest values of counters and sizes, and of variables that are integers."""
 
-INT, LONG = (1 << 31) - 1, 1 << 62
+INT, LONG = (1 << 31) - 1, (1 << 63) - 1
 """Largest values that `int` and `long long` hold."""
 
 TYPES: dict[Type, str] = {
@@ -164,10 +164,10 @@ class Sizes:
                 return self.size(left) + self.size(right)
             case Binary("*", left, right):
                 return self.size(left) * self.size(right)
-            case Binary("/", left, Constant(), floors=True):
+            case Binary("/", left, _, floors=True):
                 return self.size(left)
-            case Binary("%", _, Constant(number), floors=True):
-                return abs(int(number))
+            case Binary("%", _, right, floors=True):
+                return self.size(right)
             case Call("abs", (operand,)):
                 return self.size(operand)
             case Call(function) if function in self.results:
@@ -199,7 +199,9 @@ def constant_text(value: Constant, around: float) -> str:
     number = value.value
     if isinstance(value.type, Floating):
         if not isfinite(number):
-            raise Unwritable("A number is not finite: put it into a variable before the loops.")
+            bits = "7ff8" if isnan(number) else "7ff0" if number > 0 else "fff0"
+            narrow = "(float)" if value.type == Floating(32) else ""
+            return f"{narrow}__longlong_as_double(0x{bits}000000000000LL)"
         text = repr(float(number)) + ("f" if value.type == Floating(32) else "")
         return grouped(text, UNARY if number < 0 else 99, around)
     whole = int(number)
@@ -374,19 +376,25 @@ class PythonWords:
         return grouped(f"{left} {value.operator} {right}", own, around)
 
     def _floored(self, value: Binary, words: Words, around: float) -> str:
-        """`//` and `%` of a whole number by a positive one that is written out: C rounds towards zero."""
+        """`//` and `%` of a whole number by a positive one: C rounds towards zero."""
         left, right, own = value.left, bare(value.right), PRECEDENCE[value.operator]
-        by = int(right.value) if isinstance(right, Constant) else 0
+        if isinstance(right, Constant):
+            is_positive = right.value > 0
+        else:
+            less = Binary("-", right, Constant(1, right.type, right.site), right.type, right.site)
+            is_positive = not is_element(right) and negative(self.region, less, value.site) == "never"
         plain = isinstance(value.type, Integer) and value.type.bits >= 64 and value.type.signed
-        if not (0 < by <= SMALL and plain):
+        if not (is_positive and self.sizes.size(right) <= SMALL and plain):
             shown = words.subject.source(value.site)
             raise Unwritable(f"`{shown}` is not computed in the same way on the device.")
+        by = self.text_of(right, words, 20)
         if negative(self.region, left, value.site) == "never":
             return grouped(f"{self.text_of(left, words, own)} {value.operator} {by}", own, around)
         text = self.text_of(left, words, 20)
         if value.operator == "%":
             return f"(({text} % {by} + {by}) % {by})"
-        return f"({text} < 0 ? -(({by - 1} - {text}) / {by}) : {text} / {by})"
+        rest = str(int(right.value) - 1) if isinstance(right, Constant) else f"{by} - 1"
+        return f"({text} < 0 ? -(({rest} - {text}) / {by}) : {text} / {by})"
 
     def _wrapped(self, value: Binary, of_type: Integer, words: Words) -> str:
         """Arithmetic of NumPy's small or unsigned numbers, which wraps around in their type."""

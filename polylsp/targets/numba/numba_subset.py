@@ -23,7 +23,7 @@ _PLAIN = (
     ast.Tuple, ast.keyword, ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
 )  # fmt: skip
 _BUILTINS = (
-    "range", "len", "abs", "min", "max", "int", "float", "bool", "round",
+    "range", "len", "abs", "min", "max", "int", "float", "complex", "bool", "round",
     "prange", "numba.prange", "numba.get_num_threads",
 )  # fmt: skip
 ELEMENTWISE = (
@@ -264,11 +264,18 @@ def _reasons(source: Source) -> Iterator[str]:
     yield f"`{listed}` is a list: Numba compiles functions of numbers and arrays." if listed else ""
     for variable in sorted(source.subject.variables, key=lambda each: each.name):
         yield _narrow(variable)
-    docstrings = {
+    texts = {
         id(n.value) for n in source.nodes if isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)
     }
+    texts |= {id(n.args[0]) for n in source.nodes if isinstance(n, ast.Call) and _writes_number(source, n)}
     for node in source.nodes:
-        yield "" if id(node) in docstrings else why_not(source, node)
+        yield "" if id(node) in texts else why_not(source, node)
+
+
+def _writes_number(source: Source, node: ast.Call) -> bool:
+    """True for `float("inf")` and the like."""
+    is_written = len(node.args) == 1 and isinstance(node.args[0], ast.Constant)
+    return is_written and source.path(node.func) == "float"
 
 
 def why_not_in_parallel(source: Source) -> str:
