@@ -98,7 +98,8 @@ def _in_c(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answe
                 edit = _prepared(edit, again)
             return rewritten_first(subject, ask.ordinal, settings, _counting(edit, again), again)
         case "cuda":
-            edit = _counting(_testing(_measuring(_edit_of(ask.action, again), again), again), again)
+            edit = _hoisting(_measuring(_edit_of(ask.action, again), again), again)
+            edit = _counting(_testing(edit, again), again)
             return counters_first(subject, ask.ordinal, settings, edit, again)
         case "restructure":
             from polylsp.transforms.restructure import restructured
@@ -215,12 +216,19 @@ def _testing(edit: Edit, again: Again) -> Edit:
 def _prepared(edit: Edit, again: Again) -> Edit:
     """An edit with directives of a device, which has pointers of structures in local variables."""
     from polylsp.targets.gpu.members import with_led_pointers
-    from polylsp.targets.gpu.preparation import hoisted_first
+    from polylsp.targets.gpu.preparation import with_rows
 
-    measuring = _measuring(
-        lambda one, ordinal, settings: edit(with_led_pointers(one, ordinal), ordinal, settings), again
-    )
-    return lambda subject, ordinal, settings: hoisted_first(subject, ordinal, settings, measuring, again)
+    def led(one: Subject, ordinal: int, settings: Settings) -> Answer:
+        return edit(with_led_pointers(one, with_rows(one), ordinal), ordinal, settings)
+
+    return _hoisting(_measuring(led, again), again)
+
+
+def _hoisting(edit: Edit, again: Again) -> Edit:
+    """An edit on the text with pointers of structures in local variables, if none is made otherwise."""
+    from polylsp.targets.gpu.member_pointers import hoisted_first
+
+    return lambda subject, ordinal, settings: hoisted_first(subject, ordinal, settings, edit, again)
 
 
 def _is_for(action: ActionName, language: str) -> bool:

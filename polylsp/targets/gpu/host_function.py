@@ -55,6 +55,7 @@ from polylsp.targets.gpu.host_parameters import (
     step_names,
 )
 from polylsp.targets.gpu.launched import template
+from polylsp.targets.gpu.member_pointers import maybe_absent
 from polylsp.targets.gpu.members import as_written
 from polylsp.targets.gpu.region import Region, loops_at
 from polylsp.targets.gpu.slabs import Slabs
@@ -411,7 +412,8 @@ def call(region: Region, host: Host, settings: Settings) -> list[Replacement] | 
         return fixed
     # Its address is null in a program that was linked without the file of the kernels.
     called = f"!{host.name} || {host.name}({', '.join(arguments(host))}) != 0"
-    conditions = [*fixed, *_too_little(subject, loops, settings), called]
+    absent = maybe_absent(subject, loops[0].ordinal, as_written(subject, called))
+    conditions = [*fixed, *_too_little(subject, loops, settings), *(f"!{each}" for each in absent), called]
     lines = [f"{each} ||" for each in conditions[:-1]] + [f"{called}) {{"]
     lines = [as_written(subject, line) for line in lines]
     head = [f"if ({lines[0]}", *(f"    {line}" for line in lines[1:])]

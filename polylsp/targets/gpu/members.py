@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import islpy as isl
 
@@ -87,8 +88,8 @@ def _with(
         if key is not None:
             by_key.setdefault(key, []).append(each)
     fresh = Fresh({*re.findall(r"\w+", subject.text), *RESERVED})
-    found = {key: made for key, own in by_key.items() if (made := _found(subject, own, aliases, fresh))}
-    found = {key: made for key, made in found.items() if not pointers or made.member is None}
+    made_of = partial(_pointer, aliases) if pointers else partial(_found, subject, aliases, fresh)
+    found = {key: made for key, own in by_key.items() if (made := made_of(own))}
     count = 0
     while count != len(found):
         count = len(found)
@@ -137,7 +138,23 @@ def _own(place: Place) -> int:
 # --- Which members -----------------------------------------------------------------------
 
 
-def _found(subject: Subject, own: list[Place], aliases: Mapping[str, Place], fresh: Fresh) -> _Found | None:
+def _pointer(aliases: Mapping[str, Place], own: list[Place]) -> _Found | None:
+    """The local pointer by which some places lead to a member: to one that a pointer there leads to, or to
+    one of the structures that it leads to; `None` if there is none."""
+    root = own[0].variable
+    if any(each.variable != root for each in own):
+        return None
+    is_struct = isinstance(root.type, Pointer) and isinstance(root.type.to, Struct)
+    before = _steps_before(root, aliases) if is_struct else _led(root, aliases)
+    plain = all(_own(each) or (len(each.steps) == 1 and not is_struct) for each in own)
+    # Behind a pointer in the structure there is memory that the local pointer does not lead to.
+    on = any(isinstance(s, Field) and _is_cell(s.type) for each in own for s in each.steps)
+    if not before or not plain or on or not all(is_plain(root, each.steps) for each in own):
+        return None
+    return _Found(root, before, False, None)
+
+
+def _found(subject: Subject, aliases: Mapping[str, Place], fresh: Fresh, own: list[Place]) -> _Found | None:
     """The variable for a member that some places lead to; `None` if one cannot stand for it."""
     root, steps = own[0].variable, own[0].steps[: _own(own[0])]
     if any(each.variable != root or shape_of(each.steps[: _own(each)]) != shape_of(steps) for each in own):
@@ -147,12 +164,10 @@ def _found(subject: Subject, own: list[Place], aliases: Mapping[str, Place], fre
         plain = all(len(each.steps) == 1 for each in own) and led is not None
         return _Found(root, led, False, None) if plain and led is not None else None
     last = steps[-1]
-    if not isinstance(last, Field) or not _is_plain(root, steps) or not _is_steady(subject, root, steps):
+    if not isinstance(last, Field) or not is_plain(root, steps) or not is_steady(subject, root, steps):
         return None
     numbers, before = _numbers(last.type), _steps_before(root, aliases)
-    chosen = [
-        k for k, s in enumerate(steps) if isinstance(s, Index) and not all(_is_first(p, k) for p in own)
-    ]
+    chosen = [k for k, s in enumerate(steps) if isinstance(s, Index) and not all(is_first(p, k) for p in own)]
     if numbers is None or before is None or len(chosen) > 1:
         return None
     element, extents, is_led = numbers
@@ -179,18 +194,18 @@ def _found(subject: Subject, own: list[Place], aliases: Mapping[str, Place], fre
     variable = replace(
         root, name=name, source_name=name, type=of_type, storage=storage, bytes=None, const=const
     )
-    member = _member_of_each(root, steps, fixed, len(extents)) if chosen else Member(_text(root, steps))
+    member = _member_of_each(root, steps, fixed, len(extents)) if chosen else Member(written(root, steps))
     return _Found(variable, before + fixed, bool(chosen), member, fixed)
 
 
 def _member_of_each(root: Variable, steps: tuple[Index | Field, ...], chosen: int, depth: int) -> Member:
     """A member of the structures of an array, among which the subscript number `chosen` chooses; the member
     is an array of `depth` dimensions."""
-    base = _text(root, steps[:chosen])
-    first = _text(root, (*steps[:chosen], _FIRST, *steps[chosen + 1 :]))
+    base = written(root, steps[:chosen])
+    first = written(root, (*steps[:chosen], _FIRST, *steps[chosen + 1 :]))
     zeros = "[0]" * depth
     size, rows = f"sizeof({base}[0])", first if depth else ""
-    return Member(_text(root, steps), f"&{first}{zeros}", size, base, depth, rows)
+    return Member(written(root, steps), f"&{first}{zeros}", size, base, depth, rows)
 
 
 def _steps_before(root: Variable, aliases: Mapping[str, Place]) -> int | None:
@@ -198,7 +213,7 @@ def _steps_before(root: Variable, aliases: Mapping[str, Place]) -> int | None:
     count, name = 0, root.name
     while name in aliases:
         place = aliases[name]
-        if not all(_is_first(place, k) for k, s in enumerate(place.steps) if isinstance(s, Index)):
+        if not all(is_first(place, k) for k, s in enumerate(place.steps) if isinstance(s, Index)):
             return None
         count, name = count + len(place.steps), place.variable.name
     return count
@@ -213,7 +228,7 @@ def _led(root: Variable, aliases: Mapping[str, Place]) -> int | None:
 _FIRST = Index(Constant(0, Integer(32, True), Site(0, 0)))
 
 
-def _is_plain(root: Variable, steps: tuple[Index | Field, ...]) -> bool:
+def is_plain(root: Variable, steps: tuple[Index | Field, ...]) -> bool:
     """True if there is no union on the way, and no bit-field at its end."""
     types = [root.type, *(s.type for s in steps if isinstance(s, Field))]
     inner = [innermost(each) for each in types if each is not None]
@@ -222,7 +237,7 @@ def _is_plain(root: Variable, steps: tuple[Index | Field, ...]) -> bool:
     return not unions and not bit_field and not root.per_thread and len(inner) == len(types)
 
 
-def _is_steady(subject: Subject, root: Variable, steps: tuple[Index | Field, ...]) -> bool:
+def is_steady(subject: Subject, root: Variable, steps: tuple[Index | Field, ...]) -> bool:
     """True if the pointers on the way lead to the same place at all times at which loops use it."""
     loops = [loop.site for loop in subject.facts.loops if loop.depth == 1]
     first = min((loop.first for loop in loops), default=0)
@@ -249,9 +264,15 @@ def _is_cell(of_type: Type | None) -> bool:
     return isinstance(of_type, Pointer)
 
 
-def _is_first(place: Place, number: int) -> bool:
+def is_first(place: Place, number: int) -> bool:
+    """True if a step of a place is the subscript zero."""
     step = place.steps[number]
-    return isinstance(step, Index) and isinstance(step.subscript, Constant) and step.subscript.value == 0
+    return isinstance(step, Index) and is_zero(step.subscript)
+
+
+def is_zero(value: Expr) -> bool:
+    """True for the constant zero."""
+    return isinstance(value, Constant) and value.value == 0
 
 
 def _ends_in_index(place: Place, count: int) -> bool:
@@ -276,8 +297,8 @@ def _numbers(of_type: Type | None) -> tuple[Type, tuple[Expr | None, ...], bool]
     return None
 
 
-def _text(root: Variable, steps: tuple[Index | Field, ...]) -> str:
-    """A place in C, whose subscripts are zero."""
+def written(root: Variable, steps: tuple[Index | Field, ...]) -> str:
+    """A place as the source writes it, with zero for its subscripts."""
     text = root.source_name
     for number, step in enumerate(steps):
         if isinstance(step, Field):
@@ -303,7 +324,8 @@ def _is_whole(
     of the function that holds structures, whether it is used by its members alone."""
     sites = {each.site for each in by_key[key]}
     # A structure that is copied as a whole is several places, which have one site.
-    if any(each.site in sites for other, own in by_key.items() if other != key for each in own):
+    others = [own for other, own in by_key.items() if other != key and not _is_same(found.get(other), made)]
+    if any(each.site in sites for own in others for each in own):
         return False
     for nest in subject.nests:
         for access in nest.scop.accesses:
@@ -318,6 +340,11 @@ def _is_whole(
     if root is None or root.storage != "local" or isinstance(root.type, Pointer):
         return True
     return all(_key(each, aliases) in found for each in places if each.variable == root)
+
+
+def _is_same(other: _Found | None, made: _Found) -> bool:
+    """True if one pointer leads to two members."""
+    return other is not None and other.member is None and other.variable == made.variable
 
 
 def _memory_key(memory: Memory) -> _Key:
@@ -396,7 +423,7 @@ def _access(access: Access, found: Mapping[_Key, _Found], memories: dict[str, Me
         return access
     fixed = memory.shape[: made.fixed].count("[]")
     if memory.name not in memories:
-        shape = tuple(step for step in memory.shape[made.fixed :] if step == "[]")
+        shape = tuple(s for s in memory.shape[made.fixed :] if s == "[]" or made.member is None)
         memories[memory.name] = _memory(memory, made, shape, fixed)
     relation = access.relation.project_out(isl.dim_type.out, memory.scoped, fixed)
     relation = relation.set_tuple_name(isl.dim_type.out, memory.name)
@@ -428,12 +455,13 @@ def _replacing(texts: Mapping[str, str]) -> Callable[[str], str]:
     return lambda text: pattern.sub(lambda match: texts[match[1]], text)
 
 
-def with_led_pointers(subject: Subject, ordinal: int = 0) -> Subject:
-    """The function with local pointers as what leads to the numbers in members: `x[i]` after `x = d->x`, as
-    far as the outermost loop around a loop (0: all of the function) is concerned."""
+def with_led_pointers(subject: Subject, seen: Subject, ordinal: int = 0) -> Subject:
+    """The function with models in which local pointers are what leads to the elements behind members: `x[i]`
+    after `x = d->x`, as far as the outermost loop around a loop (0: all of the function) is concerned; `seen`
+    is the function with subscripts in the place of pointers to rows."""
     site = _around(subject, ordinal)
     aliases = _aliases(subject, site)
-    return _with(subject, aliases, site, pointers=True) if aliases else subject
+    return replace(subject, nests=_with(seen, aliases, site, pointers=True).nests) if aliases else subject
 
 
 def said(subject: Subject, answer: Answer) -> Answer:

@@ -15,7 +15,7 @@ from polylsp.core.settings import Settings
 from polylsp.core.text import Span
 from polylsp.emit.c_pragmas import stretch_of
 from polylsp.emit.c_text import element_words
-from polylsp.emit.directive_placing import behind, line_before, takes_a_declaration
+from polylsp.emit.directive_placing import behind, takes_a_declaration
 from polylsp.emit.subject import Again, Subject
 from polylsp.ir.effects import (
     Rewriter,
@@ -39,7 +39,6 @@ from polylsp.ir.program import (
     Declare,
     Expr,
     Field,
-    Floating,
     Index,
     Integer,
     Loop,
@@ -55,101 +54,21 @@ from polylsp.ir.program import (
     subexpressions,
     within,
 )
-from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Answer, Declined, Edited, Replacement, applied
 from polylsp.model.facts import LoopFacts, parallel_roots
 from polylsp.poly.budget import budgeted
 from polylsp.poly.scop import Access, Scop
-from polylsp.schedule.chain import fresh_name
 from polylsp.schedule.statement_leaves import counter
 from polylsp.targets.directives.host_code import starts
 from polylsp.targets.directives.rewriting import Edit, differences
-from polylsp.targets.gpu.members import with_members
+from polylsp.targets.gpu.members import is_zero, with_members
 
 
-def _hoisted(subject: Subject, ordinal: int) -> tuple[Replacement, ...]:
-    """Replacements that put pointers of structures, and numbers there that the nest leaves as they are, into
-    local variables before a nest and use these in it; none where there are no such pointers, or the text does
-    not say them plainly. That a nest leaves numbers as they are, also by names that are assumed to lead
-    elsewhere, rests on the verdicts of its loops."""
-    outer = subject.outermost(ordinal)
-    seen = with_members(subject, ordinal)
-    if not takes_a_declaration(subject, stretch_of(subject, outer)):
-        return ()
-    changed = effects(seen.loop(outer.ordinal)).scalars
-    fixed = _unwritten(subject, outer.ordinal)
-    roots = parallel_roots(subject.facts, ordinal)
-    is_parallel = bool(roots) and all(isinstance(root.verdict, Parallel) for root in roots)
-    pointers = {
-        v.source_name: seen.members[v.source_name].text
-        for v in seen.variables
-        if v.source_name in seen.members
-        and (_is_led(v) or (is_parallel and _is_number(v) and v.name not in changed))
-    }
-    found: dict[str, str] = {}
-    replaced: list[Replacement] = []
-    for place in places_in(seen.loop(outer.ordinal)):
-        pointer = pointers.get(place.variable.source_name)
-        if pointer is None:
-            continue
-        words = re.findall(r"\w+|->|\.", pointer)
-        spelled = re.match(r"\s*".join(map(re.escape, words)), subject.source(place.site))
-        if spelled is None or "[" in pointer or subject.is_from_macro(place.site):
-            return ()
-        if _is_number(place.variable) and place.site not in fixed:
-            return ()
-        if pointer not in found:
-            own = "_".join(word for word in words if word.isidentifier())
-            found[pointer] = fresh_name(subject, own, taken=list(found.values()))
-        start = subject.span(place.site).start
-        replaced.append(Replacement(Span(start, start + spelled.end()), found[pointer]))
-    if not found:
-        return ()
-    start = subject.span(outer.site).start
-    indentation = subject.indentation(start)
-    lines = [f"{indentation}__typeof__({text}) {name} = {text};" for text, name in found.items()]
-    return (line_before(subject, start, "\n".join(lines)), *dict.fromkeys(replaced))
-
-
-def _unwritten(subject: Subject, ordinal: int) -> frozenset[Site]:
-    """The sites where a loop reads memory that no access in it writes, by whatever name."""
-    nest = subject.nest(ordinal)
-    if nest is None:
-        return frozenset()
-    scop = nest[1].scop
-    return _only_read([a for a in scop.accesses if ordinal in scop.statements[a.statement].loops])
-
-
-def _only_read(accesses: Sequence[Access]) -> frozenset[Site]:
+def only_read(accesses: Sequence[Access]) -> frozenset[Site]:
     """The sites of reads of memory that no access writes."""
     written = {a.memory.name for a in accesses if a.kind == "write"}
     changed = {a.site for a in accesses if a.memory.name in written}
     return frozenset(a.site for a in accesses if a.kind == "read") - changed
-
-
-def _is_led(variable: Variable) -> bool:
-    of_type = variable.type
-    return isinstance(of_type, Array) and of_type.extent is None and not isinstance(of_type.element, Array)
-
-
-def _is_number(variable: Variable) -> bool:
-    return isinstance(variable.type, (Integer, Floating))
-
-
-def hoisted_first(subject: Subject, ordinal: int, settings: Settings, edit: Edit, again: Again) -> Answer:
-    """The edit of loops on a device, on the text in which local variables have the pointers of structures if
-    it is not made otherwise; both as one."""
-    first = edit(subject, ordinal, settings)
-    if not isinstance(first, Declined) or not ordinal:
-        return first
-    found = on_other_text(subject, ordinal, settings, edit, again, _hoisted(subject, ordinal))
-    if found is None:
-        return first
-    # What the loops are assumed to leave alone in memory is in local variables now.
-    verdicts = (root.verdict for root in parallel_roots(subject.facts, ordinal))
-    before = (each for v in verdicts if isinstance(v, Parallel) for each in v.assumptions)
-    assumed = tuple(dict.fromkeys([*found.assumptions, *before]))
-    return replace(found, assumptions=assumed)
 
 
 def settled_first(subject: Subject, ordinal: int, settings: Settings, edit: Edit) -> Answer:
@@ -315,7 +234,7 @@ def with_rows(subject: Subject) -> Subject:
 
 def _rows(subject: Subject) -> dict[str, _Row]:
     """Places to which pointers lead, by their unique names; those into the rows of others come first."""
-    steady = _only_read([a for nest in subject.nests for a in nest.scop.accesses])
+    steady = only_read([a for nest in subject.nests for a in nest.scop.accesses])
     rows: dict[str, _Row] = {}
     # Outside of loops the device gets the address itself.
     inside = (s for loop in loops_in(subject.function.body) for s in walk(loop.body) if isinstance(s, Block))
@@ -371,7 +290,7 @@ def _led_to(
         case Binary(operator="+" | "-" as operator, left=left, right=right) if isinstance(left.type, Pointer):
             return _led_to(left, of_type, ((operator == "-", right), *offsets), steady)
         case AddressOf(Place(variable, (*before, Index(subscript))) as place):
-            if any(pointers_followed(place)):
+            if any(pointers_followed(place)) and place.site not in steady:
                 return None
             return _Row(variable, tuple(before), ((False, subscript), *offsets))
         case Read(Place(variable, steps) as place) if not steps or place.site in steady:
@@ -451,7 +370,7 @@ class _Rows(Rewriter):
 
 def _sum(offsets: Sequence[tuple[bool, Expr]], subscript: Expr, site: Site) -> Expr:
     """A subscript behind some offsets, as exact as the addition to a pointer: in 64 bits."""
-    terms = [each for each in (*offsets, (False, subscript)) if not _is_zero(each[1])]
+    terms = [each for each in (*offsets, (False, subscript)) if not is_zero(each[1])]
     # A wide one comes first, since it needs no conversion; those that are subtracted come last.
     terms.sort(key=lambda term: (term[0], term[1].type != _LONG, isinstance(term[1], Constant)))
     if not terms or (len(terms) == 1 and not terms[0][0]):
@@ -463,7 +382,3 @@ def _sum(offsets: Sequence[tuple[bool, Expr]], subscript: Expr, site: Site) -> E
         # The wide operand converts the other one.
         result = Binary("-" if is_negated else "+", result, value, _LONG, site)
     return result
-
-
-def _is_zero(value: Expr) -> bool:
-    return isinstance(value, Constant) and value.value == 0
