@@ -463,9 +463,28 @@ class _Asked:
 def _directives(
     function: Function, nests: list[tuple[Nest, Conflicts]], asked: _Asked, wanted: Wanted
 ) -> tuple[DirectiveFacts, ...]:
-    """The facts of the directives; a loop that cannot be modelled with those around it is tried alone."""
+    """The facts of the directives, with what is found where the code of directed callees stands in the place
+    of their calls."""
     if not function.directives:
         return ()
+    found = _directive_facts(function, nests, asked, wanted)
+    from polylsp.analysis.directives.directed_calls import with_callees
+
+    expanded = with_callees(function, asked.calls)
+    if expanded is None:
+        return found
+    made, calls = expanded.function, asked.calls.within(expanded.function)
+    after = live_after_loops(made, calls.callees(made))
+    anew = _Asked(after, calls, _needed_after(loops_in(made.body), after), asked.budget)
+    cut_anew = cut(made, calls, anew.live, asked.budget)
+    more = _directive_facts(made, [(nest, Conflicts(nest.scop)) for nest in cut_anew.nests], anew, wanted)
+    return expanded.with_findings(found, more)
+
+
+def _directive_facts(
+    function: Function, nests: list[tuple[Nest, Conflicts]], asked: _Asked, wanted: Wanted
+) -> tuple[DirectiveFacts, ...]:
+    """The facts of the directives; a loop that cannot be modelled with those around it is tried alone."""
     # Loaded for who has directives: it is a sixth of all that the analysis loads.
     from polylsp.analysis.directives.directive_checks import Models, directive_facts
     from polylsp.analysis.directives.thread_order import with_locks

@@ -17,6 +17,7 @@ from polylsp.analysis.directives.callee_state import (
     integers_updated,
     state_of,
 )
+from polylsp.analysis.directives.directed_calls import directed_body
 from polylsp.analysis.scop.access_relations import to_scop
 from polylsp.analysis.scop.call_effects import allocates, manages_memory, with_calls
 from polylsp.analysis.scop.evaluation import value_of
@@ -93,10 +94,13 @@ def summarise(function: Function, calls: Calls) -> Summary | NoSummary:
     """The summary of a function, or why there is none."""
     calls = calls.within(function)
     found, state = _summary(function, calls), state_of(function, calls)
+    body = directed_body(function, calls)
     if isinstance(found, NoSummary):
         keeps = function.unreadable or _keeps_addresses(function, calls)
-        return replace(found, state=state, keeps=keeps, carried=carried_integer(function, calls))
-    return replace(found, state=state, key=f"{found.key} {state}" if state else found.key)
+        carried = carried_integer(function, calls)
+        return replace(found, state=state, keeps=keeps, carried=carried, body=body)
+    more = "".join(f" {each}" for each in (state, body) if each)
+    return replace(found, state=state, body=body, key=f"{found.key}{more}")
 
 
 def _summary(function: Function, calls: Calls) -> Summary | NoSummary:

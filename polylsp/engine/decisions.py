@@ -200,6 +200,7 @@ def calls_of(summaries: tuple[Summary | NoSummary, ...]) -> Calls:
     keeping = frozenset(s.name for s in summaries if s.keeps)
     blamed = {name: one.blamed for name, one in refused.items() if one.blamed}
     carried = {name: one.carried for name, one in refused.items() if one.carried is not None}
+    bodies = {s.name: s.body for s in summaries if s.body is not None}
     return Calls(
         known,
         reasons,
@@ -210,6 +211,7 @@ def calls_of(summaries: tuple[Summary | NoSummary, ...]) -> Calls:
         keeping=keeping,
         blamed=blamed,
         carried=carried,
+        bodies=bodies,
     )
 
 
@@ -259,7 +261,8 @@ def summaries(
             return stored
         begin(key, name)
         made = summarised(*question)
-        if cached and not (isinstance(made, NoSummary) and made.for_now):
+        # Code is found anew: reading it takes no longer than reading an entry.
+        if cached and made.body is None and not (isinstance(made, NoSummary) and made.for_now):
             fact_cache().put_summary(key, made)
         return made
 

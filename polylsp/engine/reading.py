@@ -225,7 +225,7 @@ def _seen_outside(summary: Summary | NoSummary, internal: frozenset[str], home: 
             replace(one, place=replace(one.place, variable=seen(one.place.variable))) for one in state
         )
     if isinstance(summary, NoSummary):
-        return replace(summary, state=state)
+        return replace(summary, state=state, body=None)
     value = summary.returns
     named = () if value is None else (e.place.variable for e in subexpressions(value) if isinstance(e, Read))
     hidden = any(seen(variable) is not variable for variable in named)
@@ -236,6 +236,7 @@ def _seen_outside(summary: Summary | NoSummary, internal: frozenset[str], home: 
         returns=None if hidden else value,
         state=state,
         counters=tuple(map(seen, summary.counters)),
+        body=None,
     )
 
 

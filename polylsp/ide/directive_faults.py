@@ -150,7 +150,8 @@ def _race(source: Source, placed: PlacedFunction, directive: DirectiveFacts, rac
     if race.copied:
         return f"each thread has its own `{dependence.sink.variable}`, but {obstacle}{shown}."
     name = directive_name(directive)
-    loop = _subject(placed, directive, dependence.carrier)
+    is_called = not directive.loops and not dependence.carrier
+    loop = "the loop that is called" if is_called else _subject(placed, directive, dependence.carrier)
     return f"{name} lets iterations of {loop} run at once, but {obstacle}{shown}."
 
 

@@ -90,7 +90,8 @@ class Summary:
     that it may set; `presumed` are its branches that are presumed not to be taken; `allocates`: it
     returns NULL, or memory that nothing else leads to; `sizes` are the numbers of parameters that are numbers
     of bytes of an object, or of its elements; `seen_as` are the structures, by name, that it sees behind
-    parameters (by number) which are pointers to something else. Equal keys, equal summaries."""
+    parameters (by number) which are pointers to something else; `body` is its code with
+    directives, where that may take the place of a call. Equal keys, equal summaries."""
 
     name: str
     key: str
@@ -109,6 +110,7 @@ class Summary:
     allocates: bool = False
     sizes: tuple[int, ...] = ()
     seen_as: tuple[tuple[int, str], ...] = ()
+    body: Function | None = None
 
     @property
     def updated(self) -> frozenset[Variable]:
@@ -132,7 +134,7 @@ class NoSummary:
     process, or an error of ours. `stream`: where only calls with the same value of one parameter have to keep
     their order, its number. `keeps`: it may store an address that it is given. `carried`: the integer with
     static storage that each call surely reads before it, or a function that it calls, stores another value
-    there."""
+    there. `body` as in `Summary`."""
 
     name: str
     reason: str
@@ -144,12 +146,13 @@ class NoSummary:
     keeps: bool = True
     blamed: str = ""
     carried: Variable | None = None
+    body: Function | None = None
 
     @property
     def key(self) -> str:
         """Equal keys, equal reasons."""
         how = f"{self.reports} {self.ordered} {self.stream} {self.keeps} {self.blamed} {self.carried}"
-        return f"-{self.name} {self.reason} {self.state} {how}"
+        return f"-{self.name} {self.reason} {self.state} {how} {self.body}"
 
 
 @dataclass(frozen=True)
@@ -163,7 +166,8 @@ class Calls:
     that are their streams, for those of which only calls with one stream have to. `keeping` are functions of
     either kind that may store an address that they are given. `named` are the variables that the function
     under analysis names. `blamed` are the functions whose reasons others without summary have, `carried` the
-    integers with static storage that calls pass on to later calls."""
+    integers with static storage that calls pass on to later calls, `bodies` those with directives whose code
+    may take the place of a call."""
 
     summaries: Mapping[str, Summary] = field(default_factory=dict[str, Summary])
     refused: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -177,6 +181,7 @@ class Calls:
     named: frozenset[Variable] = frozenset()
     blamed: Mapping[str, str] = field(default_factory=dict[str, str])
     carried: Mapping[str, Variable] = field(default_factory=dict[str, Variable])
+    bodies: Mapping[str, Function] = field(default_factory=dict[str, Function])
 
     def of(self, call: Call) -> Summary | None:
         """The summary of a called function: one of the project, or one of the library that writes memory. A
