@@ -19,7 +19,7 @@ from polylsp.analysis.dependence.witness import access_point
 from polylsp.analysis.directives.callee_state import called_accesses
 from polylsp.analysis.directives.clause_repair import can_be_reduced, lacking, summing
 from polylsp.analysis.directives.constructs import Directed, is_restrained
-from polylsp.analysis.directives.data_sharing import leaves_to_chance
+from polylsp.analysis.directives.data_sharing import at_once, leaves_to_chance
 from polylsp.analysis.directives.parallel_regions import ParallelRegion, Uniformity, statements_at
 from polylsp.analysis.directives.races import (
     DataSharing,
@@ -481,7 +481,7 @@ def _is_run_by_each(region: ParallelRegion, site: Site) -> bool:
     holding = list(region.holding(site))
     made = any(d.words in _MADE for d in holding)
     alone = {("simd",), ("taskgroup",)} if made else {("simd",)}  # A thread waits for its own tasks alone.
-    return all(d.words in alone or (d.words in _MADE and leaves_to_chance(d)) for d in holding)
+    return all(d.words in alone or (d.words in _MADE and leaves_to_chance(at_once(d) or d)) for d in holding)
 
 
 def _mended(region: ParallelRegion, assign: Assign) -> Lacking | None:

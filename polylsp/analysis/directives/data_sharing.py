@@ -41,7 +41,7 @@ from polylsp.ir.program import (
 from polylsp.ir.spelling import spell_place
 from polylsp.ir.verdict import AccessPoint
 
-_HARMLESS = {"untied", "priority", "nogroup", "nowait", "device", "grainsize", "num_tasks"}
+_HARMLESS = {"untied", "priority", "mergeable", "nogroup", "nowait", "device", "grainsize", "num_tasks"}
 _DEPEND = re.compile(r"(in|out|inout|mutexinoutset|inoutset) : (.*)")
 _ITEM = re.compile(r"[A-Za-z_]\w*(?:(?: ?\[ ?\d+ ?\])+(?! ?[\[.(-]))?")
 _OF_DATA = {"data", "enter", "exit", "update"}
@@ -60,6 +60,13 @@ def is_deferrable(directive: Directive) -> bool:
     if kind not in ("task", "taskloop") and not is_kernel(directive):
         return False
     return needed is None or any(isinstance(c, OtherClause) and c.name == needed for c in directive.clauses)
+
+
+def may_be_included(directed: Directed, site: Site) -> bool:
+    """True if a task may be a part of a `final` one, whose creator then runs it at once (OpenMP 5.2, 12.5)."""
+    return any(
+        isinstance(c, OtherClause) and c.name == "final" for d in directed.holding(site) for c in d.clauses
+    )
 
 
 def leaves_to_chance(task: Directive) -> bool:

@@ -115,6 +115,8 @@ def counter_findings(
             mend = counting(sharing, variable, "private" if private else "")
             counted = mend and Lacking("count", variable.source_name, _point(assign, "write"), mend)
             yield variable.name, counted or _carried(loop, assign, found, private)
+        elif (race := _of_shared(sharing, scalars, assign, found)) is not None:
+            yield variable.name, race
 
 
 def _always_set(sharing: DataSharing, variable: Variable) -> Iterator[Assign]:
@@ -164,12 +166,29 @@ def _finding(
 
 
 _Iteration = tuple[tuple[str, int], ...]
+_Iterations = tuple[_Iteration, _Iteration, _Iteration]
+
+
+def _of_shared(sharing: DataSharing, scalars: LoopScalars, assign: Assign, found: _Iterations) -> Race | None:
+    """The race on a variable that a clause `shared` names, so that no other clause can, and that each iteration
+    updates or overwrites."""
+    construct, name = sharing.construct, assign.target.variable.source_name
+    if name not in listed(construct.directive, "shared") or construct.mode != "threads" or construct.doacross:
+        return None
+    if name in scalars.counters:
+        return _carried(construct.loop, assign, found, False)
+    same = assign.operator is None and isinstance(stripped(assign.value), Constant)
+    if same or name not in {*scalars.private, *scalars.lastprivate}:
+        return None
+    point = _point(assign, "write")
+    dependence = Dependence("output", point, point, construct.loop.ordinal, 1, ("<",), True)
+    return Race(Witness(dependence, *found))
 
 
 def _carried(
     loop: Loop,
     assign: Assign,
-    found: tuple[_Iteration, _Iteration, _Iteration],
+    found: _Iterations,
     copied: bool,
     read: AccessPoint | None = None,
 ) -> Race:

@@ -19,6 +19,7 @@ from polylsp.analysis.directives.data_sharing import (
     is_deferrable,
     is_kernel,
     leaves_to_chance,
+    may_be_included,
     may_be_ordered,
     point_of,
 )
@@ -84,7 +85,7 @@ from polylsp.ir.verdict import Dependence, Witness
 _TASKS = {("task",), ("taskloop",)}
 _AROUND = {"single", "master", "masked", "for", "taskgroup", "critical"}
 _BESIDE = {"task", "critical", "atomic", "simd"}
-_HARMLESS = {"untied", "priority", "nogroup"}
+_HARMLESS = {"untied", "priority", "mergeable", "nogroup"}
 _MOST = 120
 
 
@@ -134,6 +135,8 @@ def _constructs(directed: Directed, directive: AnyDirective) -> Iterator[Constru
     if isinstance(directive, UnknownDirective) or directive.words not in _TASKS or directive.site is None:
         return
     if is_restrained(directive) or not all(_is_harmless(clause) for clause in directive.clauses):
+        return
+    if may_be_included(directed, directive.site):
         return
     for loops in _loops_of(directed, directive):
         found = _construct(directed, directive, loops)
@@ -226,6 +229,8 @@ def deferred_finding(
     if task is None or task.directive is None or not is_deferrable(task.directive):
         return None
     if not leaves_to_chance(task.directive) or _is_beside_data(directed, task.directive):
+        return None
+    if may_be_included(directed, task.site):
         return None
     region = region_around(directed, task.site)
     if region is None and not is_followed(directed):
