@@ -63,10 +63,9 @@ def is_deferrable(directive: Directive) -> bool:
 
 
 def may_be_included(directed: Directed, site: Site) -> bool:
-    """True if a task may be a part of a `final` one, whose creator then runs it at once (OpenMP 5.2, 12.5)."""
-    return any(
-        isinstance(c, OtherClause) and c.name == "final" for d in directed.holding(site) for c in d.clauses
-    )
+    """True if a task may be a part of a `final` one, which its creator runs at once (OpenMP 5.2, 12.5)."""
+    clauses = (clause for each in directed.holding(site) for clause in each.clauses)
+    return any(isinstance(clause, OtherClause) and clause.name == "final" for clause in clauses)
 
 
 def leaves_to_chance(task: Directive) -> bool:

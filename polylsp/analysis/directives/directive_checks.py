@@ -6,8 +6,9 @@ pointers that the model has in closed form are no memory in it, but race all the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice
 
 from polylsp.analysis.dependence.conflicts import Conflicts
@@ -32,7 +33,7 @@ from polylsp.analysis.directives.constructs import Directed, construct_of, runs_
 from polylsp.analysis.directives.device_regions import data_findings, device_region, short_copies
 from polylsp.analysis.directives.linear_variables import counting, linear_findings, places_copies
 from polylsp.analysis.directives.loop_forms import miscounted
-from polylsp.analysis.directives.parallel_regions import parallel_region
+from polylsp.analysis.directives.parallel_regions import ParallelRegion, parallel_region
 from polylsp.analysis.directives.races import (
     DataSharing,
     Racing,
@@ -45,9 +46,9 @@ from polylsp.analysis.directives.races import (
     unordered,
 )
 from polylsp.analysis.directives.tasks import deferred_finding, lost_result, task_race
-from polylsp.analysis.directives.thread_blocks import OfThread, block_finding
+from polylsp.analysis.directives.thread_blocks import block_finding, goes_by_number
 from polylsp.analysis.directives.thread_order import keeps_no_order
-from polylsp.analysis.directives.unordered import unordered_findings
+from polylsp.analysis.directives.unordered import OfThread, unordered_findings
 from polylsp.analysis.scop.regions import Nest
 from polylsp.analysis.scop.summaries import Calls
 from polylsp.ir.directive import (
@@ -170,8 +171,8 @@ _Iterations = tuple[_Iteration, _Iteration, _Iteration]
 
 
 def _of_shared(sharing: DataSharing, scalars: LoopScalars, assign: Assign, found: _Iterations) -> Race | None:
-    """The race on a variable that a clause `shared` names, so that no other clause can, and that each iteration
-    updates or overwrites."""
+    """The race on a variable that a clause `shared` names, so that no other clause can, and that each
+    iteration updates or overwrites."""
     construct, name = sharing.construct, assign.target.variable.source_name
     if name not in listed(construct.directive, "shared") or construct.mode != "threads" or construct.doacross:
         return None
@@ -270,7 +271,7 @@ def directive_facts(function: Function, models: Models) -> tuple[DirectiveFacts,
 
     def findings(directive: AnyDirective) -> tuple[Finding, ...]:
         result: list[Finding] = list(between.get(directive.pragma, ()))
-        for check in (_of_loops, _of_region, _of_teams, _of_tasks, _of_data):
+        for check in (_of_loops, partial(_of_region, between), _of_teams, _of_tasks, _of_data):
             found = models.budget.run(lambda c=check: c(directed, directive, models))
             result += [] if isinstance(found, Exhausted) else found
         return tuple(result)
@@ -298,14 +299,22 @@ def _of_loops(directed: Directed, directive: AnyDirective, models: Models) -> tu
     return found if called is None or any(isinstance(f, Race) for f in found) else (called, *found)
 
 
-def _of_region(directed: Directed, directive: AnyDirective, models: Models) -> tuple[Finding, ...]:
+def _of_region(
+    between: Mapping[int, list[Unordered]], directed: Directed, directive: AnyDirective, models: Models
+) -> tuple[Finding, ...]:
     """Findings about a parallel region as a whole."""
     region = parallel_region(directed, directive)
     if region is None or region.directive.words != ("parallel",):
         return ()
     found = _one_race(dict(reversed(list(every_thread_findings(region)))).values())
     blocks = block_finding(region, models.of_thread) if not found else None
-    return found if blocks is None else (blocks,)
+    is_told = blocks is not None and blocks.kind == "no-barrier" and _is_told(region, between)
+    return found if blocks is None or is_told else (blocks,)
+
+
+def _is_told(region: ParallelRegion, between: Mapping[int, list[Unordered]]) -> bool:
+    """True if a missing barrier is reported for a region, or for a directive in it."""
+    return any(each.pragma in between for each in (region.directive, *region.inside))
 
 
 def _of_teams(directed: Directed, directive: AnyDirective, models: Models) -> tuple[Finding, ...]:
@@ -328,7 +337,9 @@ def _between(directed: Directed, models: Models) -> dict[int, list[Unordered]]:
     for directive in directed.function.directives:
         region = parallel_region(directed, directive)
         if region is not None:
-            found = models.budget.run(lambda r=region: list(unordered_findings(r, models.model_of)))
+            of_thread = models.of_thread if goes_by_number(region) else None
+            checked = partial(unordered_findings, region, models.model_of, of_thread)
+            found = models.budget.run(lambda check=checked: list(check()))
             for at, one in () if isinstance(found, Exhausted) else found:
                 result.setdefault(at.pragma, []).append(one)
     return result

@@ -7,7 +7,7 @@ are reported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -18,8 +18,7 @@ from polylsp.analysis.dependence.witness import meeting
 from polylsp.analysis.directives.parallel_regions import ParallelRegion, Part, phases
 from polylsp.analysis.directives.races import happens_always
 from polylsp.analysis.directives.thread_order import is_guarded, reads_any
-from polylsp.analysis.directives.unordered import straight_model
-from polylsp.analysis.scop.regions import Nest
+from polylsp.analysis.directives.unordered import OfThread, straight_model
 from polylsp.ir.directive import Directive, Unordered
 from polylsp.ir.effects import effects, nodes, walk
 from polylsp.ir.library import TEAM_SIZE, THREAD_NUMBER
@@ -35,39 +34,39 @@ from polylsp.ir.program import (
     within,
 )
 from polylsp.ir.spelling import spell
-from polylsp.ir.verdict import Witness
 from polylsp.poly.scop import Access
-
-OfThread = Callable[[int, int], Sequence[tuple[Nest, Conflicts]]]
-"""Models of the function's nests, in which the thread has a number and its team a size."""
 
 _PARAMETER = isl.dim_type.param
 
 
 @dataclass(frozen=True)
 class _Use:
-    """An access that a thread surely makes, in a part of the region that all of them run."""
+    """An access that a thread makes in a part of the region: surely, or (`by_one`) if it is the one that runs
+    the part."""
 
     conflicts: Conflicts
     access: Access
     outer: int
     """Number of loops of the model around the part, whose iterations a barrier may keep apart."""
 
+    by_one: bool
+
 
 def block_finding(region: ParallelRegion, of_thread: OfThread) -> Unordered | None:
     """An element that two threads use at once, one of them writing it, if there surely is one."""
-    if not _goes_by_number(region) or _goes_by_others(region):
+    if not goes_by_number(region) or _goes_by_others(region):
         return None
     team = 2 if region.team_size is None else region.team_size
     if team < 2:
         return None
     for models in _models(region, team, of_thread):
         for phase in phases(region):
-            used = [list(_uses(region, model, phase)) for model in models]
+            used = [list(_uses(region, model, phase, number)) for number, model in enumerate(models)]
             for first, second in combinations(used, 2):
-                shown = _meeting(region, first, second) or _meeting(region, second, first)
-                if shown is not None:
-                    return Unordered("blocks", shown)
+                both = (_meeting(region, *pair) for pair in ((first, second), (second, first)))
+                found = sorted((each for each in both if each is not None), key=_is_against_text)
+                if found:
+                    return found[0]
     return None
 
 
@@ -95,17 +94,23 @@ def _is_straight(region: ParallelRegion) -> bool:
     return not any(s.target.variable in region.own_variables and not s.target.steps for s in alone)
 
 
-def _meeting(region: ParallelRegion, first: list[_Use], second: list[_Use]) -> Witness | None:
+def _meeting(region: ParallelRegion, first: list[_Use], second: list[_Use]) -> Unordered | None:
     """An element that two threads access, one of them writing it."""
     for source in first:
         for sink in second:
-            if _store_the_same(region, source.access, sink.access):
+            if _store_the_same(region, source.access, sink.access) or (source.by_one and sink.by_one):
                 continue
             found = _conflict(source, sink)
             shown = meeting(source.conflicts, found) if found is not None else None
             if shown is not None:
-                return shown
+                return Unordered("no-barrier" if source.by_one or sink.by_one else "blocks", shown)
     return None
+
+
+def _is_against_text(found: Unordered) -> bool:
+    """True if the access that is said to come first stands after the other one."""
+    dependence = found.witness.dependence
+    return dependence.source.site.first > dependence.sink.site.first
 
 
 def _store_the_same(region: ParallelRegion, one: Access, other: Access) -> bool:
@@ -118,7 +123,7 @@ def _store_the_same(region: ParallelRegion, one: Access, other: Access) -> bool:
     return len(values) == 1 and len(stores) == len(ends)
 
 
-def _goes_by_number(region: ParallelRegion) -> bool:
+def goes_by_number(region: ParallelRegion) -> bool:
     """True if the threads of a region ask for their numbers, and the function does so in no serial code,
     where one thread is all."""
     everywhere = [
@@ -155,23 +160,30 @@ def _goes_by_others(region: ParallelRegion) -> bool:
     return any(reads_any(each, found) for each in chosen)
 
 
-def _uses(region: ParallelRegion, model: Sequence[Conflicts], phase: Sequence[Part]) -> Iterator[_Use]:
-    """The accesses of one thread in a phase to memory that all of them share."""
+def _uses(
+    region: ParallelRegion, model: Sequence[Conflicts], phase: Sequence[Part], number: int
+) -> Iterator[_Use]:
+    """The accesses of the thread with a number in a phase to memory that all of them share."""
     calls, known = effects(region.body).calls, region.directed.calls
-    for part in (each for each in phase if each.who in ("all", "numbered", "others")):
+    for part in (each for each in phase if each.who != "shared"):
+        if part.who == "numbered" and part.directive is not None and part.number != number:
+            continue
+        by_one = part.directive is not None
         inside = {one.ordinal for one in region.directed.loops if within(one.site, part.site)}
         for conflicts in model:
             for access in conflicts.scop.accesses:
-                if not within(access.site, part.site) or not region.is_plain(access.site):
+                around = [d for d in region.holding(access.site) if d is not part.directive]
+                if not within(access.site, part.site) or any(d.words != ("simd",) for d in around):
                     continue
                 # Elements that the first thread sets are told about with a barrier as the advice.
-                if (part.who, part.number) == ("numbered", 0) and access.memory.shape:
+                is_first = not by_one and (part.who, part.number) == ("numbered", 0)
+                if is_first and access.memory.shape and access.kind == "write":
                     continue
                 if _is_own(region, access) or is_guarded(access.site, calls, known):
                     continue
                 if _is_known(region, conflicts, access):
                     loops = conflicts.statement(access).loops
-                    yield _Use(conflicts, access, sum(each not in inside for each in loops))
+                    yield _Use(conflicts, access, sum(each not in inside for each in loops), by_one)
 
 
 def _is_own(region: ParallelRegion, access: Access) -> bool:

@@ -6,7 +6,7 @@ their access relations. Each finding names the directive that should have separa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, product
 
@@ -57,6 +57,9 @@ from polylsp.ir.verdict import AccessPoint, Dependence, DependenceKind, Witness
 from polylsp.poly.scop import Access, ScopStatement
 
 ModelOf = Callable[[int], tuple[Nest, Conflicts] | None]
+OfThread = Callable[[int, int], Sequence[tuple[Nest, Conflicts]]]
+"""Models of the function's nests, in which the thread has a number and its team a size."""
+
 _Loop = tuple[int, ScopStatement]
 _Numbering = Callable[[Conflicts, _Loop, _Loop], isl.Map]
 
@@ -270,8 +273,11 @@ def _shared(source: ScopStatement, sink: ScopStatement) -> int:
 # --------------------------------------------------------------------------------------------------
 
 
-def unordered_findings(region: ParallelRegion, model_of: ModelOf) -> Iterator[tuple[Directive, Unordered]]:
-    """Conflicts of parts in a phase, with the directive that should have separated them: one for each."""
+def unordered_findings(
+    region: ParallelRegion, model_of: ModelOf, of_thread: OfThread | None
+) -> Iterator[tuple[Directive, Unordered]]:
+    """Conflicts of parts in a phase, with the directive that should have separated them: one for each.
+    `of_thread`: the models of one thread, where the region may be looked at through them."""
     told: set[int] = set()
     uniformity = Uniformity(region)
     for phase in phases(region):
@@ -281,7 +287,8 @@ def unordered_findings(region: ParallelRegion, model_of: ModelOf) -> Iterator[tu
                 continue
             shown = _scalar_meeting(uniformity, first, second)
             if shown is None and "others" not in (first.who, second.who):
-                shown = array_meeting(region.sharing, first, second, model_of)
+                seen = _of_number(region, first, second, of_thread) or model_of
+                shown = array_meeting(region.sharing, first, second, seen)
             if shown is not None:
                 told.add(directive.pragma)
                 yield directive, Unordered(kind, shown)
@@ -294,6 +301,22 @@ def unordered_findings(region: ParallelRegion, model_of: ModelOf) -> Iterator[tu
         if shown is not None:
             told.add(directive.pragma)
             yield directive, Unordered(kind, shown)
+
+
+def _of_number(
+    region: ParallelRegion, first: Part, second: Part, of_thread: OfThread | None
+) -> ModelOf | None:
+    """The models in which a test for the number of a thread holds (`if (omp_get_thread_num() == 0)`), where
+    that thread runs one of two parts, and the other one is a loop that is shared out and in which all threads
+    use the same values."""
+    one, other = (first, second) if first.who == "numbered" else (second, first)
+    if of_thread is None or (one.who, other.who) != ("numbered", "shared") or one.directive is not None:
+        return None
+    whole = effects(*other.statements)
+    if any(v.name not in whole.scalars for v in whole.variables & region.own_variables) or whole.calls:
+        return None
+    models = of_thread(one.number, max(region.team_size or 2, one.number + 1))
+    return lambda ordinal: next((pair for pair in models if ordinal in pair[0].scop.loops), None)
 
 
 def _in_next_round(region: ParallelRegion) -> Iterator[tuple[Loop, Part, Part]]:
