@@ -592,7 +592,7 @@ def test_kernels_do_not_work_on_lists(target: KernelTarget) -> None:
     assert isinstance(given, Edited), given
 
 
-BOUNDED = """import numpy as np
+OF_SIZES = """import numpy as np
 from numpy.typing import NDArray
 
 
@@ -609,7 +609,7 @@ def kernel(n: int, m: int, a: NDArray[np.float64], b: NDArray[np.float64], u: ND
 def test_numbers_without_end_and_divisions_by_sizes_are_those_of_python(
     played: Played, tmp_path: Path
 ) -> None:
-    (done,), refuted = trial([BOUNDED], played, tmp_path)
+    (done,), refuted = trial([OF_SIZES], played, tmp_path)
     assert "__longlong_as_double(0xfff0" in done.text and "(i - 9) / n" in done.text, done
     assert not refuted
 

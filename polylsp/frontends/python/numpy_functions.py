@@ -382,6 +382,8 @@ def called(node: ast.Call, kinds: Kinds) -> Kind | None:
         return _made(node, kinds)
     if name and name in LIKE_MAKERS and arguments:
         return _like(arguments[0], node, kinds)
+    if (name == "nonzero" or (name == "where" and not node.keywords)) and len(arguments) == 1:
+        return _indices(arguments[0])
     if (name in REDUCTIONS or is_statistic(name, node)) and arguments:
         return _reduced(arguments[0], node, name)
     if name in SHAPED and arguments:
@@ -529,9 +531,19 @@ def _method(name: str, base: Array | None, node: ast.Call, kinds: Kinds) -> Kind
         return _reduced(base, node, name)
     if name == "dot" and node.args:
         return product(base, kinds.of(node.args[0]))
+    if name == "nonzero" and not node.args:
+        return _indices(base)
     if name == "transpose" and not node.args:
         return base
     return Number(base.element) if name == "item" else UNKNOWN
+
+
+def _indices(of: Kind | None) -> Kind | None:
+    """The subscripts of the elements that are not zero: an array for each dimension."""
+    if of is None:
+        return None
+    known = isinstance(of, Array) and of.rank > 0 and not of.lists
+    return Items((Array(INT, 1),) * of.rank) if isinstance(of, Array) and known else UNKNOWN
 
 
 def _own_method(name: str, base: Instance, kinds: Kinds) -> Kind:
