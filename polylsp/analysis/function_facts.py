@@ -420,23 +420,26 @@ class _Asked:
 
     def bounded(self, nest: Nest, ordinal: int) -> Parallel | None:
         """The verdict of a loop where loops in it, whose rounds depend on data, are assumed to be short."""
-        loops, alone = nest.scop.loops, None
+        loops = nest.scop.loops
         inside = {o for s in nest.scop.statements if ordinal in s.loops for o in s.loops}
         inner = (o for o in inside - {ordinal} if o > ordinal and loops[o].obstacles)
-        if not loops[ordinal].obstacles and any(True for _ in inner):
-            alone = self.alone(nest, ordinal, bounded=True)
-        found = None if alone is None else self.verdict(alone, Conflicts(alone.scop), ordinal)
-        return found if isinstance(found, Parallel) else None
+        if loops[ordinal].obstacles or not any(True for _ in inner):
+            return None
+        return self.parallel(self.alone(nest, ordinal, bounded=True), ordinal)
 
     def counting(self, nest: Nest, ordinal: int, own: Sequential) -> Parallel | None:
         """The verdict of a loop alone that passes on a counter: loops around it set this to values without
         a closed form, which are fixed in the loop."""
+        if not stands_with_others(nest, ordinal):
+            return None
         loop = nest.entries[ordinal].loop
         changes = steps_of(loop, self.calls)
         even = {v.source_name for n, v in changed_variables(loop, self.calls).items() if changes.get(n)}
-        alone = None
-        if own.witness.dependence.source.variable in even and stands_with_others(nest, ordinal):
-            alone = self.alone(nest, ordinal)
+        passes_on = own.witness.dependence.source.variable in even
+        return self.parallel(self.alone(nest, ordinal), ordinal) if passes_on else None
+
+    def parallel(self, alone: Nest | None, ordinal: int) -> Parallel | None:
+        """The verdict of a loop in its model alone, if there is one and the loop is parallel there."""
         found = None if alone is None else self.verdict(alone, Conflicts(alone.scop), ordinal)
         return found if isinstance(found, Parallel) else None
 

@@ -17,7 +17,6 @@ from polylsp.analysis.directives.callee_state import (
     integers_updated,
     state_of,
 )
-from polylsp.analysis.directives.directed_calls import directed_body
 from polylsp.analysis.scop.access_relations import to_scop
 from polylsp.analysis.scop.call_effects import allocates, manages_memory, with_calls
 from polylsp.analysis.scop.evaluation import value_of
@@ -94,13 +93,20 @@ def summarise(function: Function, calls: Calls) -> Summary | NoSummary:
     """The summary of a function, or why there is none."""
     calls = calls.within(function)
     found, state = _summary(function, calls), state_of(function, calls)
-    body = directed_body(function, calls)
+    body = _directed_body(function, calls) if function.directives or calls.bodies else None
     if isinstance(found, NoSummary):
         keeps = function.unreadable or _keeps_addresses(function, calls)
         carried = carried_integer(function, calls)
         return replace(found, state=state, keeps=keeps, carried=carried, body=body)
     more = "".join(f" {each}" for each in (state, body) if each)
     return replace(found, state=state, body=body, key=f"{found.key}{more}")
+
+
+def _directed_body(function: Function, calls: Calls) -> Function | None:
+    # Loaded for who has directives.
+    from polylsp.analysis.directives.directed_calls import directed_body
+
+    return directed_body(function, calls)
 
 
 def _summary(function: Function, calls: Calls) -> Summary | NoSummary:
@@ -403,7 +409,7 @@ def _subscript(access: Access, function: Function, way: tuple[str, ...], scope: 
         match node:
             case Read(place):
                 of_parameter = place.variable in function.parameters and place.variable.name not in written
-                led = all(isinstance(step, Field) or is_zero(step) for step in place.steps)
+                led = all(isinstance(step, Field) or is_zero(step.subscript) for step in place.steps)
                 if not (of_parameter and led):
                     return None
                 steady = not (stored or changed.calls) and invariant_place(place, scope, value_of) is not None

@@ -103,7 +103,7 @@ def spell_place(place: Place) -> str:
             text += f".{step.name}"
         elif _is_arrow(of_type, step, steps[position + 1 :]):
             text = f"{text}->"
-        elif position == 0 and isinstance(of_type, Pointer) and is_zero(step) and len(steps) == 1:
+        elif position == 0 and isinstance(of_type, Pointer) and is_zero(step.subscript) and len(steps) == 1:
             text = f"*{text}"
         elif step.joined:
             text = f"{text[:-1]}, {spell(step.subscript)}]"
@@ -125,16 +125,18 @@ def _inside(of_type: Type | None, step: Index | Field) -> Type | None:
 
 
 def _is_arrow(of_type: object, step: Index, rest: list[Index | Field]) -> bool:
-    return isinstance(of_type, Pointer) and is_zero(step) and bool(rest) and isinstance(rest[0], Field)
+    return (
+        isinstance(of_type, Pointer) and is_zero(step.subscript) and bool(rest) and isinstance(rest[0], Field)
+    )
 
 
-def is_zero(step: Index) -> bool:
-    """True for a subscript that is the number 0."""
-    return isinstance(step.subscript, Constant) and step.subscript.value == 0
+def is_zero(value: Expr) -> bool:
+    """True for the number 0."""
+    return isinstance(value, Constant) and value.value == 0
 
 
 def _address(place: Place) -> str:
-    if place.steps and isinstance(place.steps[-1], Index) and is_zero(place.steps[-1]):
+    if place.steps and isinstance(place.steps[-1], Index) and is_zero(place.steps[-1].subscript):
         return spell_place(Place(place.variable, place.steps[:-1], place.type, place.site))
     return f"&{spell_place(place)}"
 

@@ -28,12 +28,10 @@ def obstructed(
     first of them."""
     certain = [c for c in obstacles if c.certain]
     proven = _proven(conflicts, certain, ordinal)
-    running = _running(conflicts, certain, ordinal)
-    if proven is not None and running is not None and proven.relation.params().is_disjoint(running):
+    running = None if proven is None else _running(conflicts, certain, proven, ordinal)
+    if running is not None:
         usual = [replace(c, relation=c.relation.intersect_params(running)) for c in certain]
         proven = _proven(conflicts, [c for c in usual if conflicts.possible(c.relation)], ordinal) or proven
-    else:
-        running = None
     proven = proven or _passed(conflicts, [c for c in obstacles if c.if_input], ordinal)
     carried = tuple(dependence(conflicts, c, ordinal) for c in _most_telling(obstacles))
     shown = None if proven is None else witness(conflicts, proven, ordinal)
@@ -56,9 +54,10 @@ def obstructed(
 _MOST_SCRATCH = 2
 
 
-def _running(conflicts: Conflicts, certain: list[Conflict], ordinal: int) -> isl.Set | None:
+def _running(conflicts: Conflicts, certain: list[Conflict], proven: Conflict, ordinal: int) -> isl.Set | None:
     """Parameter values at which all loops run that access memory with conflicts in a loop; `None` if there
-    are none. Elsewhere (`n <= 0`) what a loop sets for others to read may not be set."""
+    are none, or if one conflict is proven at some of them. Elsewhere (`n <= 0`) what a loop sets for others
+    to read may not be set."""
     names = {c.source.memory.name for c in certain}
     domains = {
         a.statement: conflicts.statement(a).domain.params()
@@ -66,7 +65,8 @@ def _running(conflicts: Conflicts, certain: list[Conflict], ordinal: int) -> isl
         if a.memory.name in names and ordinal in conflicts.statement(a).loops
     }
     found = reduce(isl.Set.intersect, domains.values()) if domains else None
-    return None if found is None or found.is_empty() else found
+    usable = found is not None and not found.is_empty() and proven.relation.params().is_disjoint(found)
+    return found if usable else None
 
 
 def _scratch_words(

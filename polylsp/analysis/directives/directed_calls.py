@@ -155,8 +155,8 @@ class Expanded:
         return around[-1] if around else -1
 
     def _translated(self, finding: Finding, is_own: bool) -> Finding | None:
-        """A finding in terms of the function before; `None` where it is about a callee alone, or mends a
-        pragma of the callee."""
+        """A finding at places of the function as it is written; `None` if both of its places are in one
+        callee, whose own check reports it, or if it changes a pragma of the callee."""
         match finding:
             case Race(witness) | Unordered(_, witness):
                 source, sink = witness.dependence.source, witness.dependence.sink
@@ -330,7 +330,7 @@ class _Moved:
         if not isinstance(last, Index):
             return Place(given.place.variable, (*given.place.steps, *steps), of_type, site)
         at = first.subscript
-        if not is_zero(last):
+        if not is_zero(last.subscript):
             at = Binary("+", last.subscript, at, _INT, site)
         return Place(given.place.variable, (*outer, replace(first, subscript=at), *steps), of_type, site)
 
@@ -462,7 +462,7 @@ class _Insertion:
         found: set[Variable] = set()
         for place in places_in(self.piece.callee.body):
             first = place.steps[0] if place.steps else None
-            if not (isinstance(first, Index) and is_zero(first)):
+            if not (isinstance(first, Index) and is_zero(first.subscript)):
                 found.add(place.variable)
         return found
 

@@ -41,7 +41,7 @@ from polylsp.ir.program import (
     Unsupported,
     stripped,
 )
-from polylsp.ir.spelling import spell
+from polylsp.ir.spelling import is_zero, spell
 
 MOST_PRESUMPTIONS = 4
 """Presumptions that one nest or function may have: a claim that rests on more helps no one."""
@@ -365,17 +365,12 @@ def _normal(condition: Expr, holds: bool) -> tuple[str, bool]:
     match stripped(condition):
         case Unary("!", inner):
             return _normal(inner, not holds)
-        case Binary("==" | "!=" as operator, inner, right) if _is_zero(right):
+        case Binary("==" | "!=" as operator, inner, right) if is_zero(stripped(right)):
             return _normal(inner, holds == (operator == "!="))
         case Binary(operator, _, _) as inner if operator in _SPELLED_AS_NEGATIONS:
             return spell(replace(inner, operator=NEGATED[operator])), not holds
         case inner:
             return spell(inner), holds
-
-
-def _is_zero(value: Expr) -> bool:
-    inner = stripped(value)
-    return isinstance(inner, Constant) and inner.value == 0
 
 
 def _falsity(condition: Expr) -> str:
@@ -420,7 +415,7 @@ def _truth(value: Expr) -> str:
 
 def _compared_with_zero(condition: Binary) -> str | None:
     """The sentence that a comparison with 0 holds, in words."""
-    if condition.operator not in _EQUALITY or not _is_zero(condition.right):
+    if condition.operator not in _EQUALITY or not is_zero(stripped(condition.right)):
         return None
     left = stripped(condition.left)
     if isinstance(left, Unary) and left.operator == "!":

@@ -17,7 +17,6 @@ from polylsp.frontends.python.array_sections import (
     Run,
     Section,
     flipped,
-    is_zero,
     section_of,
     subscript,
     transposed,
@@ -53,6 +52,7 @@ from polylsp.frontends.python.lowering_scope import (
 from polylsp.frontends.python.numpy_functions import shape_of
 from polylsp.frontends.python.scalar_expressions import COMPARISON, count, operation, value
 from polylsp.ir.program import Binary, Call, Constant, Expr, Integer, Read, Select, Unary
+from polylsp.ir.spelling import is_zero
 
 Subscripts = tuple[Expr, ...]
 

@@ -27,6 +27,7 @@ from polylsp.frontends.python.lowering_scope import (
 )
 from polylsp.frontends.python.places import base_of, not_a_number
 from polylsp.ir.program import Constant, Expr, Index, Integer, Place, Select, Site
+from polylsp.ir.spelling import is_zero
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +101,6 @@ def everything(array: Stored, extents: tuple[Expr, ...], site: Site) -> Section:
     """All of an array with these lengths."""
     runs = tuple(Run(k, whole(0, e.site), convert(e, INT), 1) for k, e in enumerate(extents))
     return Section(array, (None,) * len(extents), runs, site)
-
-
-def is_zero(expression: Expr) -> bool:
-    """True if a number is spelled as 0."""
-    return isinstance(expression, Constant) and expression.value == 0
 
 
 # --------------------------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ from polylsp.ir.program import (
     shape_of,
     within,
 )
+from polylsp.ir.spelling import is_zero
 from polylsp.model.action import Answer, Declined
 from polylsp.poly.scop import Access, Memory, Scop
 from polylsp.targets.gpu.device_names import RESERVED, Fresh
@@ -268,11 +269,6 @@ def is_first(place: Place, number: int) -> bool:
     """True if a step of a place is the subscript zero."""
     step = place.steps[number]
     return isinstance(step, Index) and is_zero(step.subscript)
-
-
-def is_zero(value: Expr) -> bool:
-    """True for the constant zero."""
-    return isinstance(value, Constant) and value.value == 0
 
 
 def _ends_in_index(place: Place, count: int) -> bool:

@@ -54,6 +54,7 @@ from polylsp.ir.program import (
     subexpressions,
     within,
 )
+from polylsp.ir.spelling import is_zero
 from polylsp.model.action import Answer, Declined, Edited, Replacement, applied
 from polylsp.model.facts import LoopFacts, parallel_roots
 from polylsp.poly.budget import budgeted
@@ -61,7 +62,7 @@ from polylsp.poly.scop import Access, Scop
 from polylsp.schedule.statement_leaves import counter
 from polylsp.targets.directives.host_code import starts
 from polylsp.targets.directives.rewriting import Edit, differences
-from polylsp.targets.gpu.members import is_zero, with_members
+from polylsp.targets.gpu.members import with_members
 
 
 def only_read(accesses: Sequence[Access]) -> frozenset[Site]:
