@@ -9,7 +9,16 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from polylsp.ir.effects import effects, expressions, follows_pointer, may_alias_types, names_in, walk
+from polylsp.ir.effects import (
+    Effects,
+    effects,
+    element_of,
+    expressions,
+    follows_pointer,
+    may_alias_types,
+    names_in,
+    walk,
+)
 from polylsp.ir.library import BORROWING, effect_of
 from polylsp.ir.program import (
     AddressOf,
@@ -181,8 +190,9 @@ def addresses_held(function: Function, trusted: Container[str]) -> frozenset[str
 
 
 def data_only(function: Function) -> frozenset[str]:
-    """The local integers (unique names) whose values reach no subscript, condition or address and no integer
-    that a function gets or returns, but only numbers that are computed."""
+    """The integers of the function's own, and arrays of integers, by unique names, whose values reach no
+    subscript, condition or address and no integer that a function gets or returns, but only numbers that are
+    computed."""
     flows: dict[str, set[str]] = {}
     decisive: set[str] = set()
     for statement in walk(function.body):
@@ -202,10 +212,20 @@ def data_only(function: Function) -> frozenset[str]:
         reached = flows.get(pending.pop(), set()) - decisive
         decisive |= reached
         pending += reached
-    own = (
-        v for v in effects(function.body).variables if v.storage == "local" and isinstance(v.type, Integer)
+    own = effects(function.body)
+    return frozenset(
+        v.name
+        for v in own.variables
+        if isinstance(element_of(v.type) or v.type, Integer)
+        and v.name not in decisive
+        and (v.storage == "local" or (element_of(v.type) and _by_name_alone(v, own)))
     )
-    return frozenset(v.name for v in own if v.name not in decisive)
+
+
+def _by_name_alone(array: Variable, own: Effects) -> bool:
+    """True if a function's own code alone has the elements of an array by this name: functions that it calls
+    know those with static storage."""
+    return array.storage == "parameter" or not own.calls
 
 
 def _sort_reads(value: Expr, into: set[str], decisive: set[str]) -> None:

@@ -217,7 +217,8 @@ class Addresses:
     may keep an address that they are given, `lent` the variables whose addresses only go to functions that
     neither keep nor return them; `resetting`: functions are called that may set pointers with static
     storage. `copies` are the assignments of a pointer to a pointer in memory (`p->x = q`), `flow` the values
-    that pointers may have, `data` the local integers that decide neither addresses nor what runs."""
+    that pointers may have, `data` the integers and arrays of integers of the function that decide neither
+    addresses nor what runs."""
 
     stored: frozenset[str] = frozenset()
     keeping: frozenset[str] = frozenset()

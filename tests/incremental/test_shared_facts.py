@@ -29,9 +29,20 @@ def test_functions_that_differ_in_a_factor_share_their_facts(counted: list[str])
     assert {repr(replace(each, name="")) for each in found} == {repr(replace(found[0], name=""))}
 
 
+def test_functions_that_store_other_numbers_as_data_share_their_facts(counted: list[str]) -> None:
+    body = "x[0] = {number}; for (int i = 0; i < n; i++) y[i] += x[0];"
+    stores = f"void {{name}}(int n, int *x, int *y) {{{{ {body} }}}}\n"
+    found = facts_of("".join(stores.format(name=f"f{k}", number=k + 3) for k in range(5)))
+    assert counted == ["f0", "f1"]
+    assert {repr(replace(each, name="")) for each in found} == {repr(replace(found[0], name=""))}
+
+
 @pytest.mark.parametrize(
     ("template", "numbers"),
     [
+        ("int at[1]; at[0] = {}; for (int i = 0; i < 4; i++) x[i] = x[at[0]];", (1, 5, 2)),
+        ("int at[2]; at[1] = {}; int k = at[1]; for (int i = 0; i < 4; i++) x[i] = x[k];", (1, 5, 2)),
+        ("int at[1], *p = at; at[0] = {}; for (int i = 0; i < 4; i++) x[i] = x[*p];", (1, 5, 2)),
         ("for (int i = 0; i < n; i++) x[i] = x[i + {}];", (1, 2, 3)),
         ("for (int i = 8; i < n; i++) x[i] = x[i - {}];", (1, 4, 8)),
         ("for (int i = {}; i < 2; i++) x[0] = x[i];", (5, 0, 1)),

@@ -14,7 +14,7 @@ from typing import Literal
 
 import islpy as isl
 
-from polylsp.analysis.scop.array_contents import Store, store_of, without_given
+from polylsp.analysis.scop.array_contents import Store, store_of, subscript_of, without_given
 from polylsp.analysis.scop.call_effects import allocates, call_accesses, is_quiet
 from polylsp.analysis.scop.evaluation import (
     assume_untouched,
@@ -331,7 +331,9 @@ def with_operator(assign: Assign) -> Expr:
 def assigned(assign: Assign, scope: Scope) -> Value:
     """The value of a variable after an assignment. An integer that only goes into other numbers is unknown
     where its value rests on assumptions: no decision needs it."""
-    if assign.operator is not None or assign.target.variable.name not in scope.parameters.addresses.data:
+    kind, name = assign.target.type, assign.target.variable.name
+    is_data = isinstance(kind, Integer) and name in scope.parameters.addresses.data
+    if assign.operator is not None or not is_data:
         return value_of(with_operator(assign), scope)
     with _apart(scope) as rests:
         value = value_of(assign.value, scope)
@@ -339,14 +341,21 @@ def assigned(assign: Assign, scope: Scope) -> Value:
 
 
 def known_store(assign: Assign, scope: Scope) -> Store | None:
-    """The store of a known value in an element of an array of integers, if it rests on no assumption."""
-    target = assign.target
-    if len(target.steps) != 1 or not isinstance(target.type, Integer) or target.variable.remade:
+    """The store of a known value in an element of an array of integers, if it rests on no assumption. Arrays
+    whose elements are only data have none: their values are not evaluated."""
+    target, variable = assign.target, assign.target.variable
+    if len(target.steps) != 1 or not isinstance(target.type, Integer) or variable.remade:
+        return None
+    if variable.name in scope.parameters.addresses.data:
         return None
     with _apart(scope) as rests:
-        path, value = resolve(target, scope, value_of), value_of(with_operator(assign), scope)
+        path = resolve(target, scope, value_of)
+        subscript = None if isinstance(path, Opaque) else subscript_of(path)
+        value = None if subscript is None else value_of(with_operator(assign), scope)
         is_conditional = rests()
-    return None if is_conditional or isinstance(path, Opaque) else store_of(path, value, scope)
+    if is_conditional or isinstance(path, Opaque) or subscript is None or value is None:
+        return None
+    return store_of(path.base, subscript, value, scope)
 
 
 @contextmanager

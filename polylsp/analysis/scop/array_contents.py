@@ -25,7 +25,7 @@ from polylsp.analysis.scop.symbolic_value import (
     is_affine,
 )
 from polylsp.analysis.scop.walk_scope import Frame, Scope, header
-from polylsp.analysis.scop.walk_state import At, Contents, Opaque, Value
+from polylsp.analysis.scop.walk_state import At, Base, Contents, Opaque, Value
 from polylsp.ir.effects import Effects, element_of, follows_pointer, may_alias_types
 from polylsp.ir.liveness import addresses_given
 from polylsp.ir.program import Array, Call, Place, Pointer, Type, Variable
@@ -52,20 +52,7 @@ class Store:
     old: Contents | None
 
 
-def store_of(path: Path, value: Value, scope: Scope) -> Store | None:
-    """The store of a value, evaluated before it; `None` for other memory than an array of one dimension, or
-    where its subscript or the value has no closed form."""
-    subscript = _subscript(path)
-    if subscript is None or not isinstance(value, Poly) or value.cases > _MOST_CASES:
-        return None
-    if not all(is_affine(each, frozenset(scope.dimensions)) for each in (subscript, value)):
-        return None
-    name = path.base.name
-    frames, old = tuple(scope.frames), scope.contents.get(name)
-    return Store(name, path.base.variable, subscript, value, frames, scope.active, scope.guards, old)
-
-
-def _subscript(path: Path) -> Poly | None:
+def subscript_of(path: Path) -> Poly | None:
     """The subscript of an element of an array, or of an allocation, of one dimension."""
     is_plain = not (path.followed or path.loose or path.recast or path.partial)
     match path.steps:
@@ -73,6 +60,17 @@ def _subscript(path: Path) -> Poly | None:
             return index
         case _:
             return None
+
+
+def store_of(base: Base, subscript: Poly, value: Value, scope: Scope) -> Store | None:
+    """The store of a value, evaluated before it, in an element of an array; `None` where its subscript or the
+    value has no closed form."""
+    if not isinstance(value, Poly) or value.cases > _MOST_CASES:
+        return None
+    if not all(is_affine(each, frozenset(scope.dimensions)) for each in (subscript, value)):
+        return None
+    frames, old = tuple(scope.frames), scope.contents.get(base.name)
+    return Store(base.name, base.variable, subscript, value, frames, scope.active, scope.guards, old)
 
 
 def note(store: Store, scope: Scope) -> None:
@@ -132,7 +130,7 @@ def element(place: Place, scope: Scope, value_of: ValueOf) -> Poly | None:
     if not (scope.contents or place.variable.values) or len(place.steps) != 1:
         return None
     path = resolve(place, scope, value_of)
-    subscript = None if isinstance(path, Opaque) else _subscript(path)
+    subscript = None if isinstance(path, Opaque) else subscript_of(path)
     if isinstance(path, Opaque) or subscript is None:
         return None
     known = scope.contents.get(path.base.name)
