@@ -17,6 +17,7 @@ from polylsp.ir.effects import (
     follows_pointer,
     may_alias_types,
     names_in,
+    pointers_followed,
     walk,
 )
 from polylsp.ir.library import BORROWING, effect_of
@@ -292,6 +293,13 @@ class PointerFlow:
         return frozenset(found)
 
 
+def may_be_copied(variable: Variable, sources: Container[str]) -> bool:
+    """True if values computed from `sources` may be copies of a pointer, which other code may copy too unless
+    it is the function's own."""
+    is_own = variable.storage in ("local", "parameter") and not (variable.escapes or variable.remade)
+    return not is_own or variable.name in sources
+
+
 def pointer_flow(function: Function, trusted: Container[str]) -> PointerFlow:
     """Flow of pointers in a function, in any order of its statements; `trusted` functions neither keep nor
     return what they are given."""
@@ -421,6 +429,8 @@ def _computed_from(value: Expr) -> set[str]:
     """The pointers, and the variables whose addresses these are, from which a value is computed."""
     match value:
         case AddressOf(place):
+            if any(True for _ in pointers_followed(place)):
+                return {"*"}
             return {place.variable.name if follows_pointer(place) else f"&{place.variable.name}"}
         case Read(place) if not isinstance(place.type, (Pointer, Struct)):
             return set()
@@ -431,7 +441,10 @@ def _computed_from(value: Expr) -> set[str]:
         case Select(_, then, otherwise):
             return _computed_from(then) | _computed_from(otherwise)
         case Cast(operand):
-            return _computed_from(operand)
+            # A number that is no constant may be any address that was made one.
+            is_made = isinstance(value.type, Pointer) and isinstance(operand.type, Integer)
+            made = {"*"} if is_made and not isinstance(stripped(operand), Constant) else set[str]()
+            return made | _computed_from(operand)
         case Call():
             return {"*"} | addresses_given(value)
         case _:

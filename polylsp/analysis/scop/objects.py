@@ -28,6 +28,7 @@ from polylsp.analysis.scop.symbolic_value import ONE, ZERO, AllOf, Compare, Poly
 from polylsp.analysis.scop.walk_scope import set_of
 from polylsp.analysis.scop.walk_state import At, Base, Member, Parameters, anything, readable
 from polylsp.ir.effects import may_alias_types
+from polylsp.ir.liveness import may_be_copied
 from polylsp.ir.program import (
     Array,
     Complex,
@@ -460,8 +461,10 @@ def _differ_in_member(left: Memory, right: Memory) -> bool:
 
 def _reaches_fresh(pointer: Memory, fresh: Memory) -> bool:
     """True if a pointer of unknown value may have been set to the allocation; a pointer that still has its
-    value from function entry has not."""
-    return fresh.fresh and not pointer.fresh and _by_pointer(pointer) and not _as_given(pointer)
+    value from function entry has not, nor one that is computed from others than the pointer to it."""
+    if not fresh.fresh or pointer.fresh or not _by_pointer(pointer) or _as_given(pointer):
+        return False
+    return may_be_copied(fresh.variable, pointer.sources)
 
 
 def _as_given(pointer: Memory) -> bool:

@@ -329,7 +329,7 @@ def invariant_place(place: Place, scope: Scope, value_of: ValueOf) -> Hashable |
     subscripts = tuple(s for s in path.subscripts if isinstance(s, Poly))
     if any(not s.symbols.isdisjoint(dimensions) for s in subscripts) or is_written(place, scope):
         return None
-    for writer in may_touch(place.variable, place.type, scope):
+    for writer in may_touch(place.variable, place.type, scope, bool(path.followed)):
         scope.assume(no_overlap(writer, path_text(path.base, path.shape)))
     return (path.base.name, path.shape, subscripts)
 

@@ -27,6 +27,7 @@ from polylsp.analysis.scop.obstacles import (
     obstacle,
     sequential_as_written,
 )
+from polylsp.analysis.scop.parameter_variables import with_values
 from polylsp.analysis.scop.paths import LoopEntry, sets_pointers
 from polylsp.analysis.scop.reductions import usual_starts
 from polylsp.analysis.scop.summaries import Calls
@@ -40,7 +41,6 @@ from polylsp.analysis.scop.walk_scope import (
     Scope,
     leads_away,
     one_of_several,
-    with_values,
 )
 from polylsp.analysis.scop.walk_state import (
     At,

@@ -6,8 +6,8 @@ condition, or unknown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import islpy as isl
 
@@ -23,7 +23,6 @@ from polylsp.analysis.scop.symbolic_value import (
     Symbol,
     choice,
     condition_symbols,
-    is_affine,
     negate,
 )
 from polylsp.analysis.scop.walk_state import (
@@ -39,11 +38,10 @@ from polylsp.analysis.scop.walk_state import (
     pretty,
 )
 from polylsp.core.query import by_identity
-from polylsp.ir.effects import Effects, effects, may_alias_types, pointers_followed, walk
-from polylsp.ir.liveness import PointerFlow
+from polylsp.ir.effects import Effects, may_alias_types, pointers_followed
+from polylsp.ir.liveness import PointerFlow, may_be_copied
 from polylsp.ir.program import (
     Array,
-    Assign,
     Field,
     Integer,
     Loop,
@@ -52,16 +50,13 @@ from polylsp.ir.program import (
     Presumption,
     Rejection,
     Site,
-    Statement,
     Type,
-    Unsupported,
     Variable,
-    within,
 )
 from polylsp.ir.spelling import spell_place
 from polylsp.ir.verdict import Assumption
 from polylsp.poly.budget import parsed_set
-from polylsp.poly.scop import BoundCondition, Guard, Scop, UntakenBranch, with_parameters
+from polylsp.poly.scop import BoundCondition, Guard, UntakenBranch
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,9 +236,10 @@ def header(notation: Notation, parameters: Parameters) -> str:
     return f"[{', '.join(names)}] -> " if names else ""
 
 
-def may_touch(variable: Variable, reached: Type, scope: Scope) -> tuple[str, ...]:
+def may_touch(variable: Variable, reached: Type, scope: Scope, followed: bool = True) -> tuple[str, ...]:
     """The spellings of the pointers through which the nest may write the memory of `variable`, whose
-    elements have type `reached`; C's rules on types are believed."""
+    elements have type `reached`; C's rules on types are believed. `followed`: the way there follows pointers
+    in memory."""
     lent = variable.name in scope.parameters.addresses.lent and not isinstance(variable.type, Pointer)
     given = variable.storage == "parameter" and isinstance(variable.type, (Pointer, Array))
     exposed = (variable.escapes and not lent) or variable.storage in ("global", "static")
@@ -262,9 +258,21 @@ def may_touch(variable: Variable, reached: Type, scope: Scope) -> tuple[str, ...
         # Of what calls write, the types of members are not always there.
         untyped = any(isinstance(step, Field) and step.type is None for step in place.steps)
         is_loaded = untyped or pointer != place.variable.source_name
+        if not (is_loaded or is_scalar) and _allocated_apart(place.variable, variable, followed, scope):
+            continue
         if is_loaded or not is_scalar or may_lead_to(place.variable, variable, scope):
             found[pointer] = None
     return tuple(found)
+
+
+def _allocated_apart(pointer: Variable, other: Variable, followed: bool, scope: Scope) -> bool:
+    """True if a pointer leads to an allocation throughout the nest, and another one does not lead there, nor,
+    if it is `followed`, pointers in memory."""
+    value = scope.environment.get(pointer.name)
+    if not isinstance(value, PointerValue) or not value.base.fresh or pointer.name in scope.effects.scalars:
+        return False
+    sources = scope.parameters.addresses.flow.sources(other.name, *(("*",) if followed else ()))
+    return not may_be_copied(value.base.variable, sources)
 
 
 def may_lead_to(pointer: Variable, variable: Variable, scope: Scope) -> bool:
@@ -417,99 +425,3 @@ def _subscript(
     if known and not scope.frames:
         return scope.parameters.computed(key, source, Integer(64, True), f"{source}_index")
     return one_of_several(source, site, len(scope.frames))
-
-
-# --------------------------------------------------------------------------------------------------
-# Variables that tell the values of a nest's parameters where it begins, so that code can name them.
-# --------------------------------------------------------------------------------------------------
-
-
-_MOST_CASES = 4
-
-
-def with_values(
-    scop: Scop,
-    statements: tuple[Statement, ...],
-    entries: Iterable[tuple[Loop, Environment, tuple[str, ...]]],
-    environment: Environment,
-    scope: Scope,
-) -> Scop:
-    """A model with the variables that have values of its parameters, from its loops, the values before each,
-    and the iterators around it; it begins in an environment, and ends in `scope`."""
-    held, valued = dict[int, Mapping[str, str]](), dict[int, Mapping[str, isl.Set]]()
-    assigned = [s for s in walk(*statements) if isinstance(s, Assign)]
-    named = effects(*statements).variables
-    for loop, before, around in entries:
-        kept = _kept(loop, assigned, named)
-        if not around:
-            held[loop.ordinal] = _held(kept, before, scope)
-        valued[loop.ordinal] = _valued(kept, before, around, scope)
-    return replace(scop, outdated=_outdated(environment, scope), held=held, valued=valued)
-
-
-def _outdated(environment: Environment, scope: Scope) -> frozenset[str]:
-    """The parameters (isl names) that are values at function entry of variables which have other ones where a
-    nest begins, from an environment there, or later in it."""
-    names = {v: scope.parameters.known(("entry", v)) for v in environment}
-    return frozenset(
-        name
-        for v, name in names.items()
-        if name is not None
-        and (v in scope.effects.scalars or environment[v] != scope.parameters.symbol_named(name))
-    )
-
-
-def _kept(loop: Loop, assigned: Iterable[Assign], named: Iterable[Variable]) -> list[Variable]:
-    """The variables, of those that a nest names, that have one value just before a loop of it and all through
-    that, given all assignments of the nest; that no store to another variable changes them is an assumption
-    of the loop."""
-    if any(isinstance(s, Unsupported) for s in walk(loop)):
-        return []
-    own, header = effects(loop), loop.header
-    # The loop's header may set others besides its counter.
-    changed = own.scalars | {s.target.variable.name for s in assigned if within(s.site, header)}
-    found: list[Variable] = []
-    for variable in named:
-        is_own = variable.storage in ("local", "parameter") and not variable.escapes
-        if variable.name not in changed and (is_own or not own.calls):
-            found.append(variable)
-    return found
-
-
-def _held(kept: Iterable[Variable], before: Environment, scope: Scope) -> dict[str, str]:
-    """The variables, by name, of those that a loop keeps, that have the values of parameters (isl names)."""
-    parameters, found = scope.parameters, dict[str, str]()
-    for variable in kept:
-        value, name = before.get(variable.name), variable.source_name
-        symbols = frozenset[str]()
-        if isinstance(value, Poly):
-            symbols = frozenset(each for each in value.symbols if parameters.symbol_named(each) == value)
-        elif isinstance(value, Opaque) and value.depth == 0:
-            # The parameter for the value once it is read.
-            symbols = frozenset(filter(None, [parameters.known((variable.name, value))]))
-        found |= {s: name for s in symbols if s not in found or parameters.texts.get(s) == name}
-    return found
-
-
-def _valued(
-    kept: Iterable[Variable], before: Environment, around: tuple[str, ...], scope: Scope
-) -> dict[str, isl.Set]:
-    """The values `{ [value] }` of the integers, by name, of those that a loop keeps, that are computed of
-    parameters, or of iterators `around` it, in more than one step: sections of arrays can say `m` for
-    `k % 500`."""
-    found: dict[str, isl.Set] = {}
-    for variable in kept:
-        value = before.get(variable.name)
-        if not isinstance(value, Poly) or value.cases > _MOST_CASES:
-            continue
-        if not is_affine(value, frozenset(around)):
-            continue
-        if all(isinstance(atom, Symbol) for monomial, _ in value.terms for atom in monomial):
-            continue
-        notation = Notation(frozenset((*around, "value")))
-        formula = notation.condition(Compare("==", Poly.atom(Symbol("value")) - value))
-        if notation.parameters <= scope.parameters.texts.keys():
-            inside = ", ".join((*around, "value"))
-            values = parsed_set(f"{header(notation, scope.parameters)}{{ [{inside}] : {formula} }}")
-            found[variable.source_name] = with_parameters(values, around)
-    return found
