@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from polylsp.ir.program import (
@@ -30,6 +31,8 @@ PRECEDENCE = {
 }  # fmt: skip
 
 
+_FROM_END = re.compile(r"max\(\(([^?:]+) < 0 \? [^?:]+ \+ \1 : \1\), 0\)")
+"""A bound of a slice of Python, as the number of an element."""
 _INTEGERS = {
     (1, False): "_Bool", (8, True): "signed char", (8, False): "unsigned char", (16, True): "short",
     (16, False): "unsigned short", (32, True): "int", (32, False): "unsigned", (64, True): "long",
@@ -91,6 +94,11 @@ def spell(expression: Expr, around: int = 0) -> str:
             shown = "//" if operator == "/" and expression.floors else operator
             text = f"{spell(left, own)} {shown} {spell(right, own + 1)}"
             return f"({text})" if own < around else text
+
+
+def readable(text: str) -> str:
+    """The text of an access for a message, with bounds of slices as they are in the source."""
+    return _FROM_END.sub(r"\1", text)
 
 
 def spell_place(place: Place) -> str:

@@ -14,6 +14,7 @@ from polylsp.analysis.dependence.privatisation import covered_in_iteration
 from polylsp.analysis.dependence.scalars import LoopScalars
 from polylsp.analysis.dependence.witness import dependence, value_based, witness
 from polylsp.ir.program import Rejection
+from polylsp.ir.spelling import readable
 from polylsp.ir.verdict import Assumption, Sequential, Unknown, Verdict
 from polylsp.poly.scop import IndexElement
 
@@ -155,7 +156,7 @@ def _separate_elements(conflict: Conflict) -> Assumption | None:
     several = len(conflict.source.chosen_by) > 1 and not any(e.in_row for e in conflict.source.chosen_by)
     if not several or conflict.sink.text != text:
         return None
-    return Assumption("other", (text,), f"no two iterations use the same `{text}`")
+    return Assumption("other", (text,), f"no two iterations use the same `{readable(text)}`")
 
 
 def _separating(conflicts: Conflicts, conflict: Conflict) -> IndexElement | None:
@@ -234,12 +235,13 @@ def _doubt(conflicts: Conflicts, conflict: Conflict) -> Rejection:
             return Rejection("non-affine-subscript", access.site, text, advice)
     for access in (write, conflict.source, conflict.sink):
         if access.indirect:
-            text = f"which element `{access.text}` is depends on data, so two iterations may use the same one"
+            element = readable(access.text)
+            text = f"which element `{element}` is depends on data, so two iterations may use the same one"
             return Rejection("non-affine-subscript", access.site, text, "")
     for access in (write, conflict.source, conflict.sink):
         if conflicts.statement(access).guards:
             word = "written" if access.kind == "write" else "read"
-            text = f"whether `{access.text}` is {word} depends on data"
+            text = f"whether `{readable(access.text)}` is {word} depends on data"
             # An element of an array, or of a structure, cannot be declared anew.
             own = f"if each iteration uses its own `{access.memory.path}`, declare it inside the loop"
             advice = "" if access.memory.shape else own
@@ -257,5 +259,5 @@ def _would_help(obstacles: list[Conflict]) -> tuple[Assumption, ...]:
         return ()
     chosen = all(a.indirect and a.memory.shape for a in ends)
     text = ends[0].text
-    sentence = f"no two iterations use the same `{text}`"
+    sentence = f"no two iterations use the same `{readable(text)}`"
     return (Assumption("distinct-values", (text,), sentence),) if chosen else ()

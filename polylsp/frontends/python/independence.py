@@ -45,6 +45,7 @@ from polylsp.frontends.python.kinds import (
 )
 from polylsp.frontends.python.live_ranges import spelled
 from polylsp.frontends.python.lowering_scope import Context
+from polylsp.frontends.python.names import is_stored
 from polylsp.frontends.python.nodes import bindings_in, first_of_subscripts, nodes_in, own_nodes
 from polylsp.frontends.python.numpy_functions import VIEW_ATTRIBUTES
 from polylsp.frontends.python.purity import bound_values, freshness
@@ -346,10 +347,10 @@ class _Independence:
         """The name of the number whose iteration alone has the elements of a slice; empty for others."""
         iteration, at = self.iteration, self._value_of(subscript)
         match at:
-            case ast.Slice(lower=lower, upper=ast.Name() as upper, step=step):
-                at = ast.Slice(lower, self._value_of(upper), step)
+            case ast.Slice(lower=ast.expr() as lower, upper=ast.expr() as upper, step=step):
+                at = ast.Slice(self._value_of(lower), self._value_of(upper), step)
             case ast.Call(func=called, args=[lower, upper]) if iteration.scope.path(called) == "slice":
-                at = ast.Slice(lower, self._value_of(upper))
+                at = ast.Slice(self._value_of(lower), self._value_of(upper))
             case _:
                 pass
         if not isinstance(at, ast.Slice):
@@ -362,11 +363,18 @@ class _Independence:
         values = (v for name in names for v in bound_values(self.iteration.function.nodes, name))
         return any(isinstance(v, ast.UnaryOp) and isinstance(v.op, ast.USub) for v in values)
 
-    def _value_of(self, node: ast.expr) -> ast.expr:
-        """The value of a name that an iteration binds once; other expressions as they are."""
-        if isinstance(node, ast.Name) and node.id in self.iteration.own - self.iteration.numbers.keys():
-            values = list(bound_values([self.iteration.loop, *self.iteration.nodes], node.id))
-            return values[0] if len(values) == 1 and values[0] is not None else node
+    def _value_of(self, node: ast.expr, depth: int = 3) -> ast.expr:
+        """The value of a name that an iteration binds once, also in a sum; other expressions as they are."""
+        if depth and isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            sides = (self._value_of(one, depth - 1) for one in (node.left, node.right))
+            return ast.BinOp(next(sides), node.op, next(sides))
+        iteration = self.iteration
+        if depth and isinstance(node, ast.Name) and node.id in iteration.own - iteration.numbers.keys():
+            nodes = [iteration.loop, *iteration.nodes]
+            stores = [n for n in nodes if is_stored(n) and n.id == node.id]
+            values = list(bound_values(nodes, node.id))
+            value = values[0] if len(values) == len(stores) == 1 else None
+            return node if value is None else self._value_of(value, depth - 1)
         return node
 
     def _check_uses(self, element: _Element) -> None:
@@ -464,11 +472,12 @@ class _Independence:
     def _are_related(self, stored: str, other: str, deep: bool) -> bool:
         """True if stores to elements of one path may be seen through another one while the loop runs."""
         whole, sharing = self.iteration.function.points_to, self.iteration.sharing
-        if not whole.are_related(stored, other, deep) or not sharing.points_to.are_related(
-            stored, other, deep
+        of_numbers = self._is_of_numbers(stored)
+        if not whole.are_related(stored, other, deep, of_numbers) or not sharing.points_to.are_related(
+            stored, other, deep, of_numbers
         ):
             return False
-        is_flat = not deep or self._is_of_numbers(stored)
+        is_flat = not deep or of_numbers
         return not sharing.is_made_before(stored, 1 if is_flat else 2) and not sharing.is_made_before(
             other, 2
         )

@@ -136,8 +136,10 @@ def strip_of(
     bounds: ast.Slice,
 ) -> str:
     """The name of the number whose iteration alone has the elements between two bounds, as those of
-    `i:i + step` and `i:min(i + step, stop)`; empty for other bounds. `own` are the names that an iteration
-    binds."""
+    `i:i + step`, `i:min(i + step, stop)` and `i * n:(i + 1) * n`; empty for other bounds. `own` are the names
+    that an iteration binds."""
+    if name := _block_of(numbers, own, bounds):
+        return name
     number = numbers.get(bounds.lower.id) if isinstance(bounds.lower, ast.Name) else None
     if number is None or bounds.step is not None or not isinstance(bounds.lower, ast.Name):
         return ""
@@ -151,6 +153,36 @@ def strip_of(
             return bounds.lower.id if _is_next(number, own, bounds.lower.id, end) else ""
         case None:
             return ""
+
+
+def _block_of(numbers: Mapping[str, IterationNumber], own: AbstractSet[str], bounds: ast.Slice) -> str:
+    """The name of the number `i` of which `i * n` and `(i + 1) * n` are the bounds; empty for others. Blocks
+    of a negative length are empty, except for that of the number 0, whose end counts from the array's."""
+    match bounds:
+        case ast.Slice(ast.BinOp(left, ast.Mult(), right), ast.BinOp() as upper, None):
+            pairs = [(left, right), (right, left)]
+        case _:
+            return ""
+    for counter, length in pairs:
+        if not isinstance(counter, ast.Name) or counter.id not in numbers or not _is_fixed(own, length):
+            continue
+        if _is_end_of_block(upper, counter.id, ast.unparse(length), bounds.lower):
+            return counter.id
+    return ""
+
+
+def _is_end_of_block(node: ast.BinOp, counter: str, length: str, start: ast.expr | None) -> bool:
+    """True for `(i + 1) * n`, and for `i * n + n` where the block starts at `i * n`."""
+    match node:
+        case ast.BinOp(op=ast.Mult()):
+            sides = ast.unparse(node.left), ast.unparse(node.right)
+            after = (f"{counter} + 1", f"1 + {counter}")
+            return any(one == length and other in after for one, other in (sides, sides[::-1]))
+        case ast.BinOp(left=left, op=ast.Add(), right=right) if start is not None:
+            sides = ast.unparse(left), ast.unparse(right)
+            return any(one == ast.unparse(start) and other == length for one, other in (sides, sides[::-1]))
+        case _:
+            return False
 
 
 def number_in(numbers: Mapping[str, IterationNumber], own: frozenset[str], subscript: ast.expr) -> str:

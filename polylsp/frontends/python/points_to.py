@@ -72,10 +72,10 @@ class PointsTo:
                 break
         self.searched.clear()
 
-    def are_related(self, stored: str, other: str, deep: bool) -> bool:
+    def are_related(self, stored: str, other: str, deep: bool, of_numbers: bool = False) -> bool:
         """True if stores to elements of one path may be seen through another one; `deep`: if parts of its
-        elements are stored to."""
-        mine = _named(self.reached(stored, deep) if deep else self.owners(stored))
+        elements are stored to, which are parts of its own where it is an array `of_numbers`."""
+        mine = _named(self.reached(stored, deep) if deep and not of_numbers else self.owners(stored))
         others = _named(self.reached(other, deep))
         by_root: dict[str, list[str]] = {}
         for one in mine:
