@@ -145,7 +145,7 @@ def _keeper(
             case ast.Attribute(value=value, attr=name) if value is node:
                 if name in _HARMLESS:
                     return None
-                if name in _FRESH or name in numpy_functions.REDUCTIONS or name == "dot":
+                if name in _NEW:
                     return None
             case ast.Call() if parent.func is not node:
                 return None if _takes(parent, node, kinds, path) else parent

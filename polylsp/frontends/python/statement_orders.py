@@ -12,6 +12,16 @@ from dataclasses import replace
 from typing import TypeGuard
 
 from polylsp.frontends.python.kinds import Instance, Number
+from polylsp.frontends.python.list_changes import (
+    GROWING,
+    TAKING,
+    assigned,
+    bound_to,
+    is_new_list,
+    refilled_list,
+    renewed_lists,
+    sum_of,
+)
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.names import ClassOf, is_stored
 from polylsp.frontends.python.nodes import nodes_in, nodes_in_all, own_nodes
@@ -21,11 +31,7 @@ from polylsp.ir.library import Ordered, generator_obstacle, python_call_obstacle
 from polylsp.ir.program import Order, Site
 
 _CHOOSING = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.comprehension, ast.NamedExpr)
-_GROWING = frozenset(("append", "extend", "appendleft"))
-_TAKING = frozenset(("pop", "popleft"))
 _LEAVING = (ast.Raise, ast.Break, ast.Return)
-_CLEARING = frozenset(("clear",))
-_SHORTENING = _TAKING | _CLEARING | {"remove"}
 
 
 def order_of(context: Context, node: ast.stmt) -> Order | None:
@@ -85,23 +91,17 @@ def _order_of_call(context: Context, node: ast.Call, statement: ast.stmt) -> Ord
     reason = f"{known.reason}; {known.advice}" if known.advice else known.reason
     is_dropped = isinstance(statement, ast.Expr) and statement.value is node
     match node.func:
-        case ast.Attribute(value=ast.Name(id=name), attr=method) if not path and method in _GROWING:
-            renewed = _lists(context, name)
+        case ast.Attribute(value=of, attr=method) if not path and method in GROWING:
+            renewed = renewed_lists(context, of, statement)
             if renewed is None:
                 return None
-            # A list that an iteration shortens may be what it was before.
-            renewed += tuple(_shortening(context, name))
+            name = context.text(of)
             chosen = f"`{name}` gets its next element: a compaction; select the elements by a mask instead"
             return replace(_of_values(context, node.args, reason, renewed), chosen=chosen)
-        case ast.Attribute(value=ast.Name(id=name), attr=method) if not path and method in _TAKING:
+        case ast.Attribute(value=ast.Name(id=name), attr=method) if not path and method in TAKING:
             # Elements that nothing uses may go in any order.
-            renewed = _lists(context, name) if not is_dropped else None
-            if renewed is None:
-                return None
-            # What an iteration has added itself before comes from no other one.
-            here = context.site(node).first
-            added = (one for one in _methods_called(context, name, _GROWING) if one.first < here)
-            return Order(reason, (*renewed, *added, *_shortening(context, name, _CLEARING)), kind="flow")
+            renewed = refilled_list(context, name, node) if not is_dropped else None
+            return Order(reason, renewed, kind="flow") if renewed is not None else None
         case ast.Name(id="print") if not context.kinds.declarations.get("print"):
             order = Ordered(prints=True)
         case _:
@@ -224,47 +224,22 @@ def _varying(context: Context, name: str) -> Iterator[Site]:
 
 def _order_of_sum(context: Context, node: ast.stmt) -> Order | None:
     """Order of statements that add to a text or a list."""
-    target, added = _sum_of(node)
+    target, added = sum_of(node)
     if target is None:
         return None
     name = target.id
     of_texts = any(_is_text(context, one) for one in added)
-    renewed = _bound_to(context, name, lambda one: of_texts or _is_text(context, one))
+    renewed = bound_to(context, name, lambda one: of_texts or _is_text(context, one))
     if renewed is not None:
         reason = f"`{name}` is a text that each iteration adds to; collect the parts and join them"
         return _of_values(context, added, reason, renewed, flows=True)
     # An array that is added to a list by `+` is no part of it.
-    is_longer = isinstance(node, ast.AugAssign) or any(map(_is_new_list, added))
-    renewed = _lists(context, name) if is_longer else None
+    is_longer = isinstance(node, ast.AugAssign) or any(map(is_new_list, added))
+    renewed = renewed_lists(context, target, node) if is_longer else None
     if renewed is None:
         return None
     reason = f"`{name}` is a list that each iteration adds to; fill an array by index"
     return _of_values(context, added, reason, renewed, flows=True)
-
-
-def _sum_of(node: ast.AST) -> tuple[ast.Name | None, list[ast.expr]]:
-    """The target of a statement that adds to a name, at its end or its start, and what it adds; `None` for
-    other statements."""
-    match node:
-        case ast.AugAssign(target=ast.Name() as target, op=ast.Add(), value=added):
-            return target, [added]
-        case ast.Assign(targets=[ast.Name(id=name) as target], value=ast.BinOp(op=ast.Add()) as value):
-            parts = list(_summands(value))
-            named = [any(isinstance(n, ast.Name) and n.id == name for n in nodes_in(one)) for one in parts]
-            end = 0 if named[0] else len(parts) - 1
-            is_sum = sum(named) == 1 and named[end] and isinstance(parts[end], ast.Name)
-            return (target, parts[:end] + parts[end + 1 :]) if is_sum else (None, [])
-        case _:
-            return None, []
-
-
-def _summands(node: ast.expr) -> Iterator[ast.expr]:
-    """The operands of a chain of additions from left to right."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        yield from _summands(node.left)
-        yield node.right
-    else:
-        yield node
 
 
 def _is_text(context: Context, node: ast.expr | None) -> bool:
@@ -320,7 +295,7 @@ def _varied_by(loop: ast.For | ast.While) -> set[str]:
     found = {n.id for n in nodes_in(loop.target) if is_stored(n)} if isinstance(loop, ast.For) else set[str]()
     inside = own_nodes(loop.body)
     found |= {n.target.id for n in inside if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
-    pairs = [pair for node in inside for pair in _assigned(node)]
+    pairs = [pair for node in inside for pair in assigned(node)]
     for _ in pairs:
         before = len(found)
         for target, value in pairs:
@@ -430,7 +405,7 @@ def _order_of_name(
 
     def changes(function: ast.expr) -> bool:
         path = context.path(function)
-        grows = isinstance(function, ast.Attribute) and function.attr in _GROWING
+        grows = isinstance(function, ast.Attribute) and function.attr in GROWING
         return not (grows or path == "print" or path.startswith("matplotlib.pyplot."))
 
     inside = {id(n) for n in nodes_in(loop)}
@@ -471,81 +446,5 @@ def _gives(node: ast.AST, name: str, changes: Callable[[ast.expr], bool]) -> Typ
             return own == name
         case ast.Expr(value=ast.Call(func=function)) if changes(function):
             return any(isinstance(n, ast.Name) and n.id == name for n in nodes_in(node))
-        case _:
-            return False
-
-
-def _lists(context: Context, name: str) -> tuple[Site, ...] | None:
-    """Sites where the function binds a name, if each binds it to a new list; `None` where another object may
-    have the name."""
-    return _bound_to(context, name, _is_new_list)
-
-
-def _methods_called(context: Context, name: str, methods: Collection[str]) -> Iterator[Site]:
-    """Sites of the calls of some methods of an object."""
-    for node in nodes_in(context.parsed.tree):
-        match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=of), attr=called)) if of == name:
-                if called in methods:
-                    yield context.site(node)
-            case _:
-                pass
-
-
-def _shortening(context: Context, name: str, methods: Collection[str] = _SHORTENING) -> Iterator[Site]:
-    """Sites of code that takes elements from a list, or replaces parts of it."""
-    yield from _methods_called(context, name, methods)
-    for node in nodes_in(context.parsed.tree):
-        match node:
-            case ast.Subscript(value=ast.Name(id=of), slice=ast.Slice(), ctx=ast.Store() | ast.Del()):
-                if of == name:
-                    yield context.site(node)
-            case ast.Subscript(value=ast.Name(id=of), ctx=ast.Del()) if of == name and methods is _SHORTENING:
-                yield context.site(node)
-            case _:
-                pass
-
-
-def _bound_to(
-    context: Context, name: str, is_new: Callable[[ast.expr | None], bool]
-) -> tuple[Site, ...] | None:
-    """Sites where the function binds a name of its own, if it binds it to new objects of one sort alone, to
-    which it may add in place; `None` where it does not."""
-    if name not in context.kinds.local or name in context.captured:
-        return None
-    nodes = nodes_in(context.parsed.tree)
-    added = [target for node in nodes if (target := _sum_of(node)[0]) is not None and target.id == name]
-    bound = [n for n in nodes if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)]
-    bound = [n for n in bound if not any(n is one for one in added)]
-    given = [n.arg for n in nodes if isinstance(n, ast.arg)]
-    made = [target for node in nodes for target, value in _assigned(node) if is_new(value)]
-    if not bound or name in given or not all(any(one is target for target in made) for one in bound):
-        return None
-    return tuple(map(context.site, bound))
-
-
-def _assigned(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr | None]]:
-    """The targets of an assignment with their values, those of a tuple one by one."""
-    match node:
-        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if len(
-            targets
-        ) == len(values):
-            yield from zip(targets, values, strict=True)
-        case ast.Assign(targets=targets, value=value):
-            yield from ((target, value) for target in targets)
-        case ast.AnnAssign(target=target, value=value):
-            yield target, value
-        case _:
-            return
-
-
-def _is_new_list(node: ast.expr | None) -> bool:
-    match node:
-        case ast.List() | ast.ListComp():
-            return True
-        case ast.BinOp(left=ast.List(), op=ast.Mult()):
-            return True
-        case ast.Call(func=ast.Name(id="list" | "deque") | ast.Attribute(attr="deque")):
-            return True
         case _:
             return False
