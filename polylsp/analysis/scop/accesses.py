@@ -53,6 +53,7 @@ from polylsp.ir.program import (
     Read,
     Rejection,
     Select,
+    Type,
     Unary,
     stripped,
     subexpressions,
@@ -324,8 +325,16 @@ def with_operator(assign: Assign) -> Expr:
     target = Read(assign.target)
     if isinstance(assign.target.type, Pointer):
         return Binary(assign.operator, target, assign.value, assign.target.type, assign.site)
-    whole = Binary(assign.operator, target, assign.value, assign.value.type, assign.site)
-    return whole if assign.value.type == assign.target.type else Cast(whole, assign.target.type, assign.site)
+    # A shift has the type of what is shifted, the others that to which both operands are converted.
+    of_target = assign.operator in ("<<", ">>") and _is_wide(assign.target.type)
+    kind = assign.target.type if of_target else assign.value.type
+    whole = Binary(assign.operator, target, assign.value, kind, assign.site)
+    return whole if kind == assign.target.type else Cast(whole, assign.target.type, assign.site)
+
+
+def _is_wide(kind: Type) -> bool:
+    """True for integers that computations do not widen."""
+    return isinstance(kind, Integer) and kind.bits >= 32
 
 
 def assigned(assign: Assign, scope: Scope) -> Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from polylsp.analysis.scop.accesses import with_operator
 from polylsp.analysis.scop.call_effects import changed_by_calls
 from polylsp.analysis.scop.evaluation import value_of
 from polylsp.analysis.scop.summaries import Calls
@@ -28,6 +29,7 @@ from polylsp.ir.program import (
     Read,
     Rejection,
     Site,
+    Unsupported,
     Variable,
     stripped,
     subexpressions,
@@ -227,16 +229,69 @@ def condition_inside(loop: Loop) -> Expr | None:
     return condition if is_plain else None
 
 
-def counting_up(loop: Loop) -> Variable | None:
-    """The counter of a loop that nothing in it changes but a step up; a narrow one may wrap around."""
-    match loop.step.statements:
-        case (Assign(Place(Variable(type=Integer(bits)) as counter, ()), "+", Constant(by)),) if by > 0:
-            others = walk(loop.prologue, loop.body)
-            changed = any(s.target.variable == counter for s in others if isinstance(s, Assign))
-            own = not counter.escapes and counter.storage in ("local", "parameter")
-            return counter if own and not changed and bits >= _INT else None
+def least_values(loop: Loop, scope: Scope) -> dict[str, Poly]:
+    """The values before a loop of the function's own integers that it only makes larger, which they have at
+    least in it; the walk is before the loop. Unsigned ones may wrap around, and are no less than 0 alone."""
+    found: dict[str, Poly] = {}
+    for variable, by_sums in _growing(loop).items():
+        first = scope.environment.get(variable.name)
+        if not isinstance(first, Poly) or (is_unsigned(variable) and first.as_constant != 0):
+            continue
+        if by_sums or scope.never_negative(first):
+            found[variable.name] = first
+    return found
+
+
+def _growing(loop: Loop) -> dict[Variable, bool]:
+    """The integers of the function's own that each assignment in a loop makes larger or leaves: all of them
+    where it adds to them (true), those that are not negative where it multiplies or shifts them too and the
+    loop ends beyond a bound."""
+    found: dict[Variable, bool] = {}
+    refused: set[Variable] = set()
+    for statement in walk(loop):
+        if isinstance(statement, Unsupported) and statement.reads is None and not statement.leaves:
+            return {}
+        if not isinstance(statement, Assign) or statement.target.steps:
+            continue
+        variable = statement.target.variable
+        by_sums = _growth(with_operator(statement), variable)
+        own = not variable.escapes and variable.storage in ("local", "parameter")
+        if not own or by_sums is None or not (by_sums or _has_upper_bound(loop, variable)):
+            refused.add(variable)
+        else:
+            found[variable] = by_sums and found.get(variable, True)
+    return {variable: by_sums for variable, by_sums in found.items() if variable not in refused}
+
+
+def _growth(value: Expr, variable: Variable) -> bool | None:
+    """True if a value that is computed of a variable, no narrower than `int`, is no less than it; false if it
+    is so where the variable is not negative; `None` if it may be less."""
+    match value:
+        case Read(Place(named, ())):
+            is_wide = isinstance(named.type, Integer) and named.type.bits >= _INT
+            return True if named == variable and is_wide else None
+        case Binary("+", of, Constant(by)) | Binary("+", Constant(by), of) if by >= 0:
+            return _growth(of, variable)
+        case Binary("*", of, Constant(by)) | Binary("*", Constant(by), of) if by >= 1:
+            return None if _growth(of, variable) is None else False
+        case Binary("<<", of, Constant()):
+            return None if _growth(of, variable) is None else False
         case _:
             return None
+
+
+def _has_upper_bound(loop: Loop, variable: Variable) -> bool:
+    """True if the test of a loop is that a variable is below a number."""
+    match loop.condition:
+        case Binary("<" | "<=", left, _):
+            return _reads(stripped(left), variable)
+        case _:
+            return False
+
+
+def _reads(value: Expr, variable: Variable) -> bool:
+    """True for the value of a variable."""
+    return isinstance(value, Read) and not value.place.steps and value.place.variable == variable
 
 
 def _compared(condition: Expr) -> Iterator[Expr]:

@@ -17,7 +17,7 @@ from polylsp.analysis.scop.accesses import allocation, split
 from polylsp.analysis.scop.array_contents import without_changed
 from polylsp.analysis.scop.bounded_trips import bound_trips
 from polylsp.analysis.scop.call_effects import allocates, is_quiet, manages_memory, with_calls
-from polylsp.analysis.scop.counters import condition_inside, counting_up
+from polylsp.analysis.scop.counters import condition_inside, least_values
 from polylsp.analysis.scop.evaluation import entry_value
 from polylsp.analysis.scop.obstacles import (
     flat,
@@ -484,11 +484,10 @@ class _Cutter:
                 in_order = None if once else sequential_as_written(statement, self.calls, reports)
                 if in_order is not None:
                     self.ordered[statement.ordinal] = in_order
-                counter = counting_up(statement)
-                first = None if counter is None else self.state.environment.get(counter.name)
+                least = least_values(statement, self.state)
                 self.disturb(statement)
-                if counter is not None and isinstance(first, Poly):
-                    self.reached_from(counter, first)
+                for name, first in least.items():
+                    self.reached_from(name, first)
                 if (condition := condition_inside(statement)) is not None:
                     self.state.active = self.taken(condition, statement.header)[0]
                 self.block((statement.prologue, statement.body, statement.step))
@@ -512,12 +511,10 @@ class _Cutter:
         else:
             self.disturb(statement)
 
-    def reached_from(self, counter: Variable, first: Poly) -> None:
-        """Note that a counter, which a loop only steps up, is at least its first value; an unsigned one may
-        wrap around."""
-        value = self.state.environment.get(counter.name)
-        is_signed = isinstance(counter.type, Integer) and counter.type.signed
-        if not isinstance(value, Poly) or not (is_signed or first.as_constant == 0):
+    def reached_from(self, name: str, first: Poly) -> None:
+        """Note that a variable is at least its value before a loop."""
+        value = self.state.environment.get(name)
+        if not isinstance(value, Poly):
             return
         try:
             reached = self.attempt(lambda: self.state.where(Compare(">=", value - first)))

@@ -13,7 +13,7 @@ from polylsp.analysis.scop.obstacles import flat
 from polylsp.analysis.scop.paths import LoopEntry, sets_pointers
 from polylsp.analysis.scop.regions import Nest, nest_of
 from polylsp.analysis.scop.summaries import Calls
-from polylsp.analysis.scop.symbolic_value import Poly
+from polylsp.analysis.scop.symbolic_value import Compare, NotAffineError, Poly
 from polylsp.analysis.scop.walk_scope import Scope, leads_away, one_of_several
 from polylsp.analysis.scop.walk_state import ANYWHERE, At, Base, Opaque, Parameters, PointerValue, Value
 from polylsp.ir.effects import effects, walk
@@ -60,6 +60,8 @@ def again(
     scope = Scope(parameters, environment, own, space, calls=calls, detail=entry.detail)
     scope.contents = entry.contents if entry.trusted else {}
     _relate(entry, computed, scope)
+    if entry.trusted:
+        _bound_from_below(entry, scope)
     around = tuple(a for f in entry.frames for a in f.assumptions if a.kind == "no-wrap")
     last, parameters.epoch = parameters.epoch, entry.epoch
     inherited = (*entry.inherited, *around)
@@ -120,6 +122,17 @@ def _relate(entry: LoopEntry, computed: list[Assign], scope: Scope) -> None:
             name = variable.source_name
             text = f"`{name}` is computed from another pointer, so that both may lead to one object"
             scope.parameters.renamed[found.base.name] = Rejection("may-alias", assign.site, text, _USE_ONE)
+
+
+def _bound_from_below(entry: LoopEntry, scope: Scope) -> None:
+    """Restrict the parameters that variables have become to values that these have in the loops around."""
+    for name, first in ((n, v) for frame in entry.frames for n, v in frame.least.items()):
+        value = scope.environment.get(name)
+        if isinstance(value, Poly):
+            try:
+                scope.active = scope.where(Compare(">=", value - first))
+            except NotAffineError:
+                continue
 
 
 _USE_ONE = "compute it just before the loop, or use one of them in the loop"

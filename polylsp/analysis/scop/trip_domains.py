@@ -384,8 +384,9 @@ def _by_symbolic_step(loop: Loop, scope: Scope, frame: Frame) -> bool:
         return False
     if not variable.type.signed or not amount.symbols.isdisjoint(scope.dimensions):
         return False
-    text = spell(found[0].amount)
-    frame.assume(Assumption("in-bounds", (text,), f"`{text}` is at least 1"))
+    if not scope.never_negative(amount - 1):
+        text = spell(found[0].amount)
+        frame.assume(Assumption("in-bounds", (text,), f"`{text}` is at least 1"))
     return True
 
 

@@ -38,6 +38,7 @@ from polylsp.analysis.scop.counters import (
     changed_variables,
     counter_of,
     index_of,
+    least_values,
     row_counter,
     varying,
     with_index,
@@ -109,8 +110,9 @@ def enter_loop(loop: Loop, scope: Scope) -> Entered:
     changed = changed_variables(loop, scope.calls)
     amounts = amounts_of(loop, scope, changed)
     counter = counter_of(loop, scope, changed, amounts)
-    outside = scope.environment
+    outside, least = scope.environment, least_values(loop, scope)
     frame = _push(loop, scope, counter, changed)
+    frame.least = {name: first for name, first in least.items() if name not in amounts}
     frame.even = frozenset(amounts)
     frame.start = counter.start if counter.variable is not None else None
     dimension = Poly.atom(Symbol(frame.dimension))

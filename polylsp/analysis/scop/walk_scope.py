@@ -88,7 +88,8 @@ class Frame:
     unknown; at the parameter values in `undefined` its counter overflows; `thread_bound`: why its iterations
     must stay on one thread; `conditions` are assumptions in terms of parameters, `untaken` branches in it
     that are presumed not to be taken; `even` are the unique names of variables to which each round adds the
-    same amount; `start` is the value of the iterator in the first round, where it has one."""
+    same amount; `start` is the value of the iterator in the first round, where it has one; `least` are values
+    that variables have at least in it, by unique names."""
 
     loop: Loop
     dimension: str
@@ -103,6 +104,7 @@ class Frame:
     untaken: list[UntakenBranch] = field(default_factory=list)
     even: frozenset[str] = frozenset()
     start: Poly | None = None
+    least: Mapping[str, Poly] = field(default_factory=dict[str, Poly])
 
     def assume(self, assumption: Assumption) -> None:
         """Record an assumption of the loop's verdict."""
