@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from hashlib import blake2b
 
 import islpy as isl
 
@@ -37,6 +36,7 @@ from polylsp.analysis.scop.untaken import MOST_PRESUMPTIONS, firm_obstacle, only
 from polylsp.analysis.scop.walk import walk_region
 from polylsp.analysis.scop.walk_scope import COARSE, FULL, Detail, Scope
 from polylsp.analysis.scop.walk_state import Member, Parameters
+from polylsp.core.query import digest
 from polylsp.ir.effects import effects, nodes, places_in, walk
 from polylsp.ir.liveness import pointer_flow
 from polylsp.ir.program import (
@@ -89,17 +89,18 @@ def callees(function: Function) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in found if name is not None))
 
 
-def summarise(function: Function, calls: Calls) -> Summary | NoSummary:
-    """The summary of a function, or why there is none."""
+def summarise(function: Function, calls: Calls, key: str) -> Summary | NoSummary:
+    """The summary of a function, or why there is none. `key` stands for the function and for the summaries of
+    its callees: code has sets in it, which have no order that another process would repeat."""
     calls = calls.within(function)
     found, state = _summary(function, calls), state_of(function, calls)
     body = _directed_body(function, calls) if function.directives or calls.bodies else None
+    code = "" if body is None else key
     if isinstance(found, NoSummary):
         keeps = function.unreadable or _keeps_addresses(function, calls)
         carried = carried_integer(function, calls)
-        return replace(found, state=state, keeps=keeps, carried=carried, body=body)
-    more = "".join(f" {each}" for each in (state, body) if each)
-    return replace(found, state=state, body=body, key=f"{found.key}{more}")
+        return replace(found, state=state, keeps=keeps, carried=carried, body=body, code=code)
+    return replace(found, state=state, body=body, key=digest(found.key, state, code))
 
 
 def _directed_body(function: Function, calls: Calls) -> Function | None:
@@ -181,10 +182,9 @@ def _summarise(function: Function, calls: Calls, detail: Detail) -> Summary | No
     fresh = _returns_allocation(function, calls)
     seen_as = tuple(sorted(set(_seen_as(function, region))))
     facts = (accesses, returns, assumptions, directed, counters, keeps, threads, presumed, fresh, seen_as)
-    key = blake2b(repr(facts).encode(), digest_size=12).hexdigest()
     return Summary(
         function.name,
-        key,
+        digest(facts),
         function.parameters,
         integers,
         tuple(accesses),
@@ -241,7 +241,7 @@ def _presumed(function: Function, scope: Scope) -> tuple[Presumption, ...]:
         text = f"`{function.name}` may not be called in any order: {each.otherwise.message}"
         otherwise = Rejection(each.otherwise.code, function.name_site, text)
         within = each.function or function.name
-        decided_by = each.decided_by & own
+        decided_by = tuple(name for name in each.decided_by if name in own)
         found[replace(each, function=within, otherwise=otherwise, decided_by=decided_by)] = None
     return tuple(found)
 

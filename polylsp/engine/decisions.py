@@ -90,7 +90,7 @@ def summarised(prepared: Prepared, summaries: tuple[str, ...], known: Known) -> 
     function = prepared.function
     return contained(
         f"summarising the function `{function.name}`",
-        lambda: summarise(function, calls_of(known.summaries)),
+        lambda: summarise(function, calls_of(known.summaries), digest(prepared.key, summaries)),
         lambda mishap: NoSummary(function.name, mishap.of("it"), for_now=True),
     )
 

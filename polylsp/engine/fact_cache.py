@@ -1,6 +1,6 @@
 """Facts of functions in the user's cache folder, so that a function analysed once is not analysed again.
 
-A key stands for all that facts follow from (`deciding.Task.key`), a database for the code that finds them.
+A key stands for all that facts follow from (`decisions.Task.key`), a database for the code that finds them.
 Values are JSON, compressed: no content of the cache is ever run. Facts follow from the source and the
 settings alone, so that whether a workspace is trusted makes no difference to them.
 """

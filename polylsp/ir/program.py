@@ -362,8 +362,8 @@ class Presumption:
     reports: tuple[str, ...]
     otherwise: Rejection
     site: Site
-    decided_by: frozenset[str] = frozenset()
-    unhelped: frozenset[int] = frozenset()
+    decided_by: tuple[str, ...] = ()
+    unhelped: tuple[int, ...] = ()
     guard: str = ""
     function: str = ""
 

@@ -218,19 +218,47 @@ def test_the_facts_of_samples_come_back_as_they_were(sample: Path) -> None:
 KEYS = """
 import sys
 from polylsp.analysis.function_facts import Wanted
-from polylsp.engine.decisions import task_of
+from polylsp.engine.decisions import summaries, task_of, used
 from polylsp.engine.reading import read
 from polylsp.core.settings import Settings
 for path in sys.argv[1:]:
     found = read(path, open(path).read(), Settings())
-    for _, one in found.prepared:
-        serial = frozenset(each.function.name for _, each in found.prepared)
-        print(task_of(one, (), Wanted(serial=serial), cached=False).key)
+    functions = [one for _, one in found.prepared]
+    serial = frozenset(one.function.name for one in functions)
+    called = summaries(functions, serial, lambda name: None, lambda key: None, lambda key, name: None)
+    for one in functions:
+        print(task_of(one, used(one, called), Wanted(serial=serial), cached=False).key)
+"""
+
+DIRECTED = """
+int first, second, third, fourth;
+#pragma omp threadprivate(first, second, third, fourth)
+void add(double *x, int n) {
+  #pragma omp for
+  for (int i = 0; i < n; i++) x[i] += first + second + third + fourth;
+}
+double sum(double *x, int n, int m, int most) {
+  double s = 0;
+  if (n * m > most) exit(1);
+  for (int i = 0; i < n; i++) s += x[i];
+  return s;
+}
+void run(double *x, int n) {
+  #pragma omp parallel
+  { add(x, n); }
+  for (int i = 0; i < n; i++) x[i] = sum(x, n, n, 100);
+}
 """
 
 
-def test_keys_are_the_same_in_every_process() -> None:
-    paths = [str(SAMPLES / "spmv.c"), *map(str, sorted((SAMPLES / "python").glob("[a-f]*.py")))]
+def test_keys_are_the_same_in_every_process(tmp_path: Path) -> None:
+    directed = tmp_path / "directed.c"
+    directed.write_text("#include <stdlib.h>\n" + DIRECTED)
+    paths = [
+        str(directed),
+        str(SAMPLES / "spmv.c"),
+        *map(str, sorted((SAMPLES / "python").glob("[a-f]*.py"))),
+    ]
 
     def keys(seed: str) -> str:
         command = [sys.executable, "-c", KEYS, *paths]

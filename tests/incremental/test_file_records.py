@@ -255,7 +255,7 @@ def summarised(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[str]]:
         real = decisions.summarise
         with monkeypatch.context() as counting:
             counting.setattr(
-                decisions, "summarise", lambda f, calls: (names.append(f.name), real(f, calls))[1]
+                decisions, "summarise", lambda f, *more: (names.append(f.name), real(f, *more))[1]
             )
             counting.setattr(decisions, "summarised", Query(decisions.summarised.__wrapped__, 4096))
             begin_anew(monkeypatch)
@@ -305,8 +305,8 @@ PRESUMED = Presumption(
     ("exit",),
     Rejection("unknown-call", Site(0, 1), "it ends"),
     Site(0, 1),
-    frozenset("n"),
-    frozenset([1]),
+    ("n",),
+    (1,),
 )
 EMPTY = decisions.Summary("f", "", (), (), (), None)
 

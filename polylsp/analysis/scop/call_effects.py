@@ -347,7 +347,7 @@ def _presume(call: Call, presumed: Presumption, summary: Summary, scope: Scope) 
             return
         behind |= {n.place.variable.name for n in subexpressions(argument) if isinstance(n, Read)}
     otherwise = replace(presumed.otherwise, site=call.site)
-    decided_by = frozenset(behind)
+    decided_by = tuple(sorted(behind))
     here = replace(presumed, otherwise=otherwise, site=call.site, decided_by=decided_by, guard="")
     scope.presume(here, in_callee=True)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Literal
 
+from polylsp.core.query import digest
 from polylsp.ir.effects import effects, walk
 from polylsp.ir.library import BORROWING, TEAM_SIZE, THREAD_NUMBER, effect_of
 from polylsp.ir.liveness import Callees
@@ -91,7 +92,8 @@ class Summary:
     returns NULL, or memory that nothing else leads to; `sizes` are the numbers of parameters that are numbers
     of bytes of an object, or of its elements; `seen_as` are the structures, by name, that it sees behind
     parameters (by number) which are pointers to something else; `body` is its code with
-    directives, where that may take the place of a call. Equal keys, equal summaries."""
+    directives, where that may take the place of a call, and the key stands for it too. Equal keys, equal
+    summaries."""
 
     name: str
     key: str
@@ -134,7 +136,7 @@ class NoSummary:
     process, or an error of ours. `stream`: where only calls with the same value of one parameter have to keep
     their order, its number. `keeps`: it may store an address that it is given. `carried`: the integer with
     static storage that each call surely reads before it, or a function that it calls, stores another value
-    there. `body` as in `Summary`."""
+    there. `body` as in `Summary`; `code` is its key."""
 
     name: str
     reason: str
@@ -146,13 +148,13 @@ class NoSummary:
     keeps: bool = True
     blamed: str = ""
     carried: Variable | None = None
-    body: Function | None = None
+    body: Function | None = field(default=None, repr=False)
+    code: str = ""
 
     @property
     def key(self) -> str:
         """Equal keys, equal reasons."""
-        how = f"{self.reports} {self.ordered} {self.stream} {self.keeps} {self.blamed} {self.carried}"
-        return f"-{self.name} {self.reason} {self.state} {how} {self.body}"
+        return digest(self)
 
 
 @dataclass(frozen=True)

@@ -217,7 +217,7 @@ class _Rewriter:
         """The presumption that a condition does not hold, under which there are reports."""
         self.never.append(condition)
         first, names = reports[0], tuple(dict.fromkeys(call.function for call in reports))
-        behind = self.changes.behind(condition)
+        behind = tuple(sorted(self.changes.behind(condition)))
         guard = _guard(condition) if self.changes.is_invariant(condition) else ""
         why = unknown_call(first, self.calls)
         return Presumption(_falsity(condition), names, why, first.site, behind, guard=guard)
@@ -251,7 +251,7 @@ class _Rewriter:
         found: list[Statement] = []
         inside = self.loops[len(way.loops) :]
         if inside:
-            found.append(_mark(replace(self.presumption(condition, (call,)), unhelped=frozenset(inside))))
+            found.append(_mark(replace(self.presumption(condition, (call,)), unhelped=tuple(sorted(inside)))))
         if call.ends or _effect(call) == "termination":
             found.append(Assume(Constant(0, _INT, call.site), call.site))
         return found
