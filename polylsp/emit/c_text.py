@@ -232,7 +232,9 @@ def _column(line: str) -> int:
 # --------------------------------------------------------------------------------------------------
 
 
-_FLOATINGS = {32: "float", 64: "double", 80: "long double"}
+REAL_WORDS = {32: "float", 64: "double"}
+"""Types of real numbers, by their bits, that vectors hold."""
+_FLOATINGS = {**REAL_WORDS, 80: "long double"}
 _DECLARATIONS = ("declaration", "parameter_declaration")
 
 

@@ -385,13 +385,8 @@ def touched(scop: Scop, accesses: Sequence[Access], region: Stretch) -> isl.Set:
     loops around it are parameters."""
     result: isl.Set | None = None
     for access in accesses:
-        loops = scop.statements[access.statement].loops
-        relation = access.relation
-        for outer in loops[: region.depth(scop)]:
-            at = relation.dim(_PARAM)
-            relation = relation.move_dims(_PARAM, at, isl.dim_type.in_, 0, 1)
-            relation = relation.set_dim_name(_PARAM, at, _around(scop, outer))
-        elements = relation.range()
+        outer = scop.statements[access.statement].loops[: region.depth(scop)]
+        elements = with_parameters(access.relation, (scop.loops[o].dimension for o in outer)).range()
         result = elements if result is None else result.union(elements)
     assert result is not None
     return result

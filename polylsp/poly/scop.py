@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import pairwise
 from math import inf
-from typing import Literal, Union
+from typing import Literal, TypeVar, Union
 
 import islpy as isl
 
@@ -539,13 +539,18 @@ def _in_order(groups: list[list[int]], edges: set[tuple[int, int]]) -> list[list
     return ordered
 
 
-def with_parameters(domain: isl.Set, iterators: Iterable[str]) -> isl.Set:
-    """The domain with its outermost dimensions as parameters, which stand for `iterators` (`AROUND`)."""
+Instances = TypeVar("Instances", isl.Set, isl.Map)
+
+
+def with_parameters(values: Instances, iterators: Iterable[str]) -> Instances:
+    """A set of iterations, or a relation from these, with the outermost dimensions as parameters, which stand
+    for `iterators` (`AROUND`)."""
+    outermost = isl.dim_type.set if isinstance(values, isl.Set) else isl.dim_type.in_
     for name in iterators:
-        at = domain.dim(isl.dim_type.param)
-        domain = domain.move_dims(isl.dim_type.param, at, isl.dim_type.set, 0, 1)
-        domain = domain.set_dim_name(isl.dim_type.param, at, f"{AROUND}{name}")
-    return domain
+        at = values.dim(isl.dim_type.param)
+        values = values.move_dims(isl.dim_type.param, at, outermost, 0, 1)
+        values = values.set_dim_name(isl.dim_type.param, at, f"{AROUND}{name}")
+    return values
 
 
 def without_name(values: isl.Set) -> isl.Set:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from polylsp.emit.c_loops import Scan, scanned
-from polylsp.emit.c_text import Made, Piece, Written, replaced, style_of
+from polylsp.emit.c_text import REAL_WORDS, Made, Piece, Written, replaced, style_of
 from polylsp.emit.subject import Subject
 from polylsp.ir.program import Binary, Cast, Expr, Floating, Index, Read
 from polylsp.model.action import Answer, Declined, Edited
@@ -34,8 +34,6 @@ from polylsp.transforms.tile import Axis, axis_of
 
 _MOST_BYTES = 80 << 10
 """Largest size of one array on the stack, in bytes: threads have 128 KB with some C libraries."""
-
-_TYPES = {32: "float", 64: "double"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +108,7 @@ def _can_be_copied(tile: Tile, mention: Mention) -> bool:
     """True if an element is the same for all iterations of the outermost loop, is surely read, and is not
     written in a tile before it is read there."""
     kind = mention.place.type
-    if mention.writes or mention.sometimes or not isinstance(kind, Floating) or kind.bits not in _TYPES:
+    if mention.writes or mention.sometimes or not isinstance(kind, Floating) or kind.bits not in REAL_WORDS:
         return False
     if mention.counters != frozenset(axis.counter for axis in tile.axes):
         return False
@@ -146,7 +144,8 @@ def _copies(tile: Tile, mention: Mention, name: str) -> tuple[Piece, ...] | Decl
     braces = (tile.chain.braces[2], tile.chain.braces[1])
     scan = Scan(order.intersect_domain(read), loops, (column, term), body, tile.points.atoms, braces)
     made = scanned(scan)
-    return made if isinstance(made, Declined) else (Written(f"{_TYPES[kind.bits]} {name}{extents};"), *made)
+    declared = Written(f"{REAL_WORDS[kind.bits]} {name}{extents};")
+    return made if isinstance(made, Declined) else (declared, *made)
 
 
 def _rebuilt(tile: Tile, names: dict[str, str]) -> Piece:

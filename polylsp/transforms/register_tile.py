@@ -16,7 +16,7 @@ from polylsp.core.settings import Settings
 from polylsp.core.text import Span
 from polylsp.emit.c_expressions import Linear, added, sum_text
 from polylsp.emit.c_pragmas import Clause, Directive, clauses, listed
-from polylsp.emit.c_text import Made, Piece, Written, replaced, style_of
+from polylsp.emit.c_text import REAL_WORDS, Made, Piece, Written, replaced, style_of
 from polylsp.emit.subject import Subject
 from polylsp.ir.effects import expressions, walk
 from polylsp.ir.program import Binary, Expr, Floating, Index, Read, Unary, subexpressions
@@ -28,7 +28,6 @@ from polylsp.schedule.statement_leaves import is_permutable, varies
 from polylsp.transforms.jam import ONE_BY_ONE, Jam, named, one_sided, understood, wanted_factors
 from polylsp.transforms.scalar_replacement import Held, Offsets, Registers
 
-_TYPES = {32: "float", 64: "double"}
 _MOST = 256
 
 
@@ -80,7 +79,7 @@ def factors_of(jam: Jam, rows: int) -> Factors | None:
 
 def _word(kind: object) -> str:
     assert isinstance(kind, Floating)
-    return _TYPES[kind.bits]
+    return REAL_WORDS[kind.bits]
 
 
 def _axis(jam: Jam) -> tuple[str, int] | None:
@@ -107,7 +106,7 @@ def _largest(jam: Jam, value: Expr, column: str) -> Iterator[Expr]:
         return
     kind, named = value.type, _names(value)
     if isinstance(kind, Floating) and column not in named and jam.subject.is_written_out(value.site):
-        if kind.bits in _TYPES:
+        if kind.bits in REAL_WORDS:
             yield value
         return
     if isinstance(value, Binary):
@@ -338,7 +337,7 @@ def _vector_length(jam: Jam) -> Clause | None:
     """Clause that asks for vectors of 512 bits: on processors that have them, gcc uses half of their length
     by default, and ignores the clause elsewhere."""
     bits = {m.place.type.bits for m in jam.body.mentions if isinstance(m.place.type, Floating)}
-    known = len(bits) == 1 and bits <= _TYPES.keys()
+    known = len(bits) == 1 and bits <= REAL_WORDS.keys()
     return Clause("simdlen", (f"{512 // bits.pop()}",)) if known else None
 
 

@@ -14,6 +14,7 @@ import islpy as isl
 from polylsp.analysis.dependence.conflicts import Conflicts, same_iteration
 from polylsp.core.text import Span
 from polylsp.emit.c_syntax import every
+from polylsp.emit.c_text import REAL_WORDS
 from polylsp.emit.subject import Subject
 from polylsp.ir.effects import expressions, walk
 from polylsp.ir.program import (
@@ -172,7 +173,6 @@ def _mention(
 
 
 _IN, _OUT = isl.dim_type.in_, isl.dim_type.out
-_TYPES = {32: "float", 64: "double"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +294,7 @@ def _is_plain(mention: Mention) -> bool:
     return (
         isinstance(kind, Floating)
         and not mention.sometimes
-        and kind.bits in _TYPES
+        and kind.bits in REAL_WORDS
         and not any(isinstance(n, Read) and n.place.steps for n in nodes)
     )
 
@@ -302,7 +302,7 @@ def _is_plain(mention: Mention) -> bool:
 def _type(mention: Mention) -> str:
     kind = mention.place.type
     assert isinstance(kind, Floating)
-    return _TYPES[kind.bits]
+    return REAL_WORDS[kind.bits]
 
 
 def never_empty(found: Leaves) -> bool:

@@ -18,7 +18,7 @@ from polylsp.core.settings import Settings
 from polylsp.core.text import Span, newline
 from polylsp.emit.c_expressions import Linear, added, sum_text
 from polylsp.emit.c_syntax import declaration_of, is_named_outside, removed
-from polylsp.emit.c_text import Made, kept, replaced, style_of
+from polylsp.emit.c_text import REAL_WORDS, Made, kept, replaced, style_of
 from polylsp.emit.subject import Subject
 from polylsp.ir.effects import effects, loops_in, places_in, walk
 from polylsp.ir.liveness import live_after_loops
@@ -193,9 +193,6 @@ def _reordered(subject: Subject, ordinal: int, settings: Settings) -> Answer:
 # --------------------------------------------------------------------------------------------------
 
 
-_TYPES = {32: "float", 64: "double"}
-
-
 @dataclass(frozen=True, slots=True)
 class Scratch:
     """An array with an element for each column, which every iteration of a chain's innermost loop sets and
@@ -248,7 +245,7 @@ def _scratch(
         return None
     places = list(places_of(subject.loop(root), variable))
     kind = places[0].type
-    if not isinstance(kind, Floating) or kind.bits not in _TYPES:
+    if not isinstance(kind, Floating) or kind.bits not in REAL_WORDS:
         return None
     memory = _memory(found[1].scop, subject.loop(root), variable)
     if memory is None or not all(_is_column(subject, row, place, width) for place in places):
@@ -263,7 +260,7 @@ def _scratch(
     if width.keys() <= {""}:
         known.append(width.get("", 0))
     longest = min(known, default=None)
-    return Scratch(chain, bounds, variable, fill, width, _TYPES[kind.bits], not own, longest)
+    return Scratch(chain, bounds, variable, fill, width, REAL_WORDS[kind.bits], not own, longest)
 
 
 def _memory(scop: Scop, loop: Loop, variable: Variable) -> Memory | None:

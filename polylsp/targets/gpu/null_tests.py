@@ -3,8 +3,6 @@ result, which is computed before the loops."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from polylsp.core.settings import Settings
 from polylsp.core.text import Span
 from polylsp.emit.c_pragmas import stretch_of
@@ -35,15 +33,6 @@ from polylsp.model.action import Answer, Declined, Replacement
 from polylsp.schedule.chain import fresh_name
 from polylsp.targets.directives.rewriting import Edit
 from polylsp.targets.gpu.preparation import on_other_text
-
-
-@dataclass(frozen=True, slots=True)
-class _Test:
-    """A comparison of a pointer with null: the pointer, and the text to replace."""
-
-    pointer: Place
-    span: Span
-    negated: bool
 
 
 def tested_first(subject: Subject, ordinal: int, settings: Settings, edit: Edit, again: Again) -> Answer:
