@@ -17,9 +17,9 @@ from polylsp.analysis.scop.thread_storage import (
 )
 from polylsp.core.text import Span
 from polylsp.frontends.c.macros import Macro
-from polylsp.ir.effects import Effects, effects, loops_in, places_in, walk
+from polylsp.ir.effects import Effects, effects, loops_in, places_in, variables_of, walk
 from polylsp.ir.liveness import Live, live_after_loops
-from polylsp.ir.program import NOWHERE, Assign, Declare, Function, Index, Loop, Site, Variable, is_wide
+from polylsp.ir.program import NOWHERE, Assign, Function, Index, Loop, Site, Variable, is_wide
 from polylsp.model.facts import FunctionFacts, LoopFacts, NestFacts
 
 _LIBRARY_VARIABLE = re.compile(r"\b(?:errno|perror|signgam)\b")
@@ -134,8 +134,7 @@ class Subject:
     @cached_property
     def variables(self) -> frozenset[Variable]:
         """Every variable that the function declares or names."""
-        declared = {s.variable for s in walk(self.function.body) if isinstance(s, Declare)}
-        return self.effects.variables | declared | set(self.function.parameters)
+        return variables_of(self.function)
 
     @cached_property
     def counted_wide(self) -> frozenset[str]:

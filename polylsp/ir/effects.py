@@ -26,6 +26,7 @@ from polylsp.ir.program import (
     Expr,
     Field,
     Floating,
+    Function,
     If,
     Index,
     Integer,
@@ -170,9 +171,28 @@ def places_in(*statements: Statement) -> Iterator[Place]:
         yield from (node.place for node in nodes(statement) if isinstance(node, (Read, AddressOf)))
 
 
+def declared_in(*statements: Statement) -> set[Variable]:
+    """The variables that statements declare, at any depth."""
+    return {s.variable for s in walk(*statements) if isinstance(s, Declare)}
+
+
+def variables_of(function: Function) -> frozenset[Variable]:
+    """Every variable that a function declares or names."""
+    return effects(function.body).variables | declared_in(function.body) | set(function.parameters)
+
+
 def names_in(value: Expr) -> set[str]:
     """The unique names of the variables that an expression reads, or takes the address of, at any depth."""
     return {n.place.variable.name for n in subexpressions(value) if isinstance(n, (Read, AddressOf))}
+
+
+def conjuncts(condition: Expr) -> Iterator[Expr]:
+    """The parts that must all hold where a condition does."""
+    if isinstance(condition, Binary) and condition.operator == "&&":
+        yield from conjuncts(condition.left)
+        yield from conjuncts(condition.right)
+    else:
+        yield condition
 
 
 def loops_in(*statements: Statement) -> list[Loop]:

@@ -18,7 +18,7 @@ from polylsp.core.text import Span
 from polylsp.emit.c_syntax import surrounded, undirected
 from polylsp.emit.c_text import element_words, style_of
 from polylsp.emit.subject import Subject
-from polylsp.ir.effects import effects, places_in, walk
+from polylsp.ir.effects import declared_in, effects, places_in, walk
 from polylsp.ir.induction import same_element
 from polylsp.ir.program import (
     Assign,
@@ -237,7 +237,7 @@ def _moving(subject: Subject, loop: Loop, place: Place) -> str:
         for s in walk(subject.function.body)
         if isinstance(s, Assign) and loop.header.first <= s.site.first <= loop.header.last
     ]
-    declared = {s.variable.name for s in walk(loop) if isinstance(s, Declare)}
+    declared = {v.name for v in declared_in(loop)}
     changed = {*own.scalars, *header, *declared}
     written = {each.variable for each in own.places}
     reads = [n.place for e in subscripts(place) for n in subexpressions(e) if isinstance(n, Read)]

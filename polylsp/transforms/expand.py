@@ -25,13 +25,12 @@ from polylsp.emit.c_syntax import (
     removed,
 )
 from polylsp.emit.subject import Again, Subject
-from polylsp.ir.effects import effects, loops_in, nodes, walk
+from polylsp.ir.effects import declared_in, effects, loops_in, nodes, walk
 from polylsp.ir.liveness import exposed, live_after_loops
 from polylsp.ir.program import (
     Assign,
     Binary,
     Call,
-    Declare,
     Floating,
     Index,
     Integer,
@@ -310,7 +309,7 @@ def _is_fixed(subject: Subject, ordinal: int, place: Place) -> bool:
     named = {place.variable, *(node.place.variable for node in nodes if isinstance(node, Read))}
     if any(isinstance(n, Call) or (isinstance(n, Read) and n.place.steps) for n in nodes):
         return False
-    declared = {each.variable.source_name for each in walk(body) if isinstance(each, Declare)}
+    declared = {v.source_name for v in declared_in(body)}
     words = set(re.findall(r"\w+", subject.source(place.site)))
     changed = effects(body).scalars
     return (

@@ -20,9 +20,9 @@ from polylsp.emit.c_expressions import Linear, added, sum_text
 from polylsp.emit.c_syntax import declaration_of, is_named_outside, removed
 from polylsp.emit.c_text import REAL_WORDS, Made, kept, replaced, style_of
 from polylsp.emit.subject import Subject
-from polylsp.ir.effects import effects, loops_in, places_in, walk
+from polylsp.ir.effects import declared_in, effects, loops_in, places_in, walk
 from polylsp.ir.liveness import live_after_loops
-from polylsp.ir.program import Assign, Block, Declare, Floating, Index, Loop, Place, Read, Statement, Variable
+from polylsp.ir.program import Assign, Block, Floating, Index, Loop, Place, Read, Statement, Variable
 from polylsp.model.action import Answer, Declined, Edited, Replacement
 from polylsp.poly.scop import Memory, Scop
 from polylsp.schedule.chain import (
@@ -328,7 +328,7 @@ def _holds(loop: Loop, place: Place) -> bool:
 def _is_fixed(subject: Subject, root: int, width: Linear) -> bool:
     """True if a sum is the same before the loops as anywhere in them."""
     loop = subject.loop(root)
-    declared = {each.variable.source_name for each in walk(loop) if isinstance(each, Declare)}
+    declared = {v.source_name for v in declared_in(loop)}
     changed = {each.target.variable.source_name for each in walk(loop) if isinstance(each, Assign)}
     names = {str(term) for term in width if term}
     return all(name.isidentifier() for name in names) and names.isdisjoint(declared | changed)

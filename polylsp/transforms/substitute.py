@@ -14,7 +14,7 @@ from polylsp.emit.c_expressions import added
 from polylsp.emit.c_syntax import LoopText, headed, loop_text, surrounded, undirected
 from polylsp.emit.c_text import element_words, style_of
 from polylsp.emit.subject import Subject
-from polylsp.ir.effects import effects, expressions, walk
+from polylsp.ir.effects import declared_in, effects, expressions, walk
 from polylsp.ir.induction import Step, additive, own_jumps, steps
 from polylsp.ir.liveness import live_after_loops
 from polylsp.ir.program import (
@@ -127,14 +127,14 @@ def _amount(subject: Subject, loop: Loop, parts: tuple[Step, ...]) -> tuple[int,
         step = sum(part.sign * number for part, number in zip(parts, numbers, strict=True))
         return (-1 if step < 0 else 1), str(abs(step))
     one_token = amounts[0].site.first == amounts[0].site.last
-    local = {s.variable.source_name for s in walk(loop) if isinstance(s, Declare)}
+    local = {v.source_name for v in declared_in(loop)}
     named = len(parts) == 1 and one_token and texts[0].isidentifier() and texts[0] not in local
     return (parts[0].sign, texts[0]) if named else None
 
 
 def _unchanged(subject: Subject, loop: Loop, amount: Expr) -> str:
     """The text of a sum or product of variables that a loop leaves as they are; empty for other values."""
-    changed = effects(loop).scalars | {s.variable.name for s in walk(loop) if isinstance(s, Declare)}
+    changed = effects(loop).scalars | {v.name for v in declared_in(loop)}
     named = False
     for node in subexpressions(amount):
         match node:

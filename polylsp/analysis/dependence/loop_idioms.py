@@ -27,7 +27,7 @@ from polylsp.analysis.scop.reductions import (
     sides,
 )
 from polylsp.analysis.scop.summaries import Calls
-from polylsp.ir.effects import effects, places_in, walk
+from polylsp.ir.effects import declared_in, effects, places_in, walk
 from polylsp.ir.induction import additive
 from polylsp.ir.program import (
     NEGATED,
@@ -36,7 +36,6 @@ from polylsp.ir.program import (
     Binary,
     Block,
     Constant,
-    Declare,
     Expr,
     Floating,
     If,
@@ -96,7 +95,7 @@ def searches(loop: Loop, calls: Calls) -> Iterator[Search]:
     if not any(every):
         return
     uses = Counter(place.variable.name for place in places_in(loop))
-    declared = {s.variable.name for s in walk(loop.body) if isinstance(s, Declare)}
+    declared = {v.name for v in declared_in(loop.body)}
     for found in filter(None, every):
         own = all(
             isinstance(v.type, (Integer, Floating)) and v.storage in ("local", "parameter") and not v.escapes

@@ -16,7 +16,7 @@ from polylsp.analysis.scop.accesses import with_operator
 from polylsp.analysis.scop.counters import steps_of
 from polylsp.analysis.scop.reductions import no_quiet_call, reduction_of
 from polylsp.analysis.scop.summaries import Calls
-from polylsp.ir.effects import effects, expressions, nodes, walk
+from polylsp.ir.effects import conjuncts, declared_in, effects, expressions, nodes, walk
 from polylsp.ir.induction import Step, additive, own_jumps, reads_only
 from polylsp.ir.liveness import Live, address_flow, addresses_in, exposed_in
 from polylsp.ir.must_execute import always_run, evaluated_calls, named, reads_of
@@ -28,7 +28,6 @@ from polylsp.ir.program import (
     Block,
     Call,
     Constant,
-    Declare,
     Expr,
     If,
     Integer,
@@ -117,7 +116,7 @@ def scalars_of(loop: Loop, scop: Scop, after: Live, calls: Calls | None = None) 
     counters: list[str] = []
     known: set[str] = set()
     obstacle: Rejection | None = None
-    local = {s.variable.name for s in walk(loop.body) if isinstance(s, Declare)}
+    local = {v.name for v in declared_in(loop.body)}
     changes = steps_of(loop, calls or Calls())
     exposed = exposed_in(loop)
     branches = any(isinstance(s, If) for s in walk(loop.body))
@@ -343,14 +342,8 @@ def _leads(load: Read, variable: Variable) -> bool:
 
 def _tested(loop: Loop) -> list[Read]:
     """The reads that the test of the loop surely makes where it lets an iteration run."""
-    pending, found = [] if loop.condition is None else [loop.condition], list[Read]()
-    while pending:
-        condition = pending.pop()
-        if isinstance(condition, Binary) and condition.operator == "&&":
-            pending += (condition.right, condition.left)
-        else:
-            found += reads_of(Assume(condition, loop.header))
-    return found
+    parts = () if loop.condition is None else conjuncts(loop.condition)
+    return [read for part in parts for read in reads_of(Assume(part, loop.header))]
 
 
 def _tested_inside(loop: Loop, sure: list[Simple]) -> Iterator[Read]:

@@ -32,14 +32,13 @@ from polylsp.ir.directive import (
     ReductionClause,
     Sharing,
 )
-from polylsp.ir.effects import effects, nodes, walk
+from polylsp.ir.effects import declared_in, effects, nodes, walk
 from polylsp.ir.must_execute import always_assigned, always_read, first_read_after, names
 from polylsp.ir.program import (
     AddressOf,
     Array,
     Assign,
     Call,
-    Declare,
     Expr,
     Floating,
     Loop,
@@ -438,7 +437,7 @@ def _value_flows(conflicts: Conflicts, carried: list[Conflict], ordinal: int) ->
 
 def _outer_variables(loop: Loop) -> list[Variable]:
     """The variables that the loop names and that live outside of it, but for those of one name."""
-    own = {s.variable for s in walk(loop.body) if isinstance(s, Declare)}
+    own = declared_in(loop.body)
     found = [v for v in effects(loop).variables if v not in own and names(loop, v)]
     known = [v.source_name for v in found]
     return sorted((v for v in found if known.count(v.source_name) == 1), key=lambda v: v.name)

@@ -37,11 +37,10 @@ from polylsp.ir.directive import (
     UnknownClause,
     UnknownDirective,
 )
-from polylsp.ir.effects import effects, walk
+from polylsp.ir.effects import declared_in, effects
 from polylsp.ir.program import (
     Array,
     Constant,
-    Declare,
     Function,
     Index,
     Pointer,
@@ -177,7 +176,7 @@ def variable_of(region: DeviceRegion, item: Item) -> Variable | None:
     if item.text.split("[")[0] != item.name or _is_named_inside(region, item.name):
         return None
     found = [v for v in region.nest.effects.variables if v.source_name == item.name]
-    declared = (s.variable for s in walk(region.directed.function.body) if isinstance(s, Declare))
+    declared = declared_in(region.directed.function.body)
     same_name = {v for v in declared if v.source_name == item.name} | set(found)
     if len(same_name) != 1 or item.name in region.directed.per_thread:
         return None

@@ -28,7 +28,7 @@ from polylsp.ir.directive import (
     Race,
     Unordered,
 )
-from polylsp.ir.effects import effects, loops_in, nodes, places_in, walk
+from polylsp.ir.effects import declared_in, effects, loops_in, nodes, places_in, walk
 from polylsp.ir.program import (
     NOWHERE,
     AddressOf,
@@ -273,8 +273,7 @@ def _after_insertion(site: Site, pieces: Sequence[_Inserted]) -> Site:
 
 
 def _own_variables(function: Function) -> set[Variable]:
-    declared = {s.variable for s in walk(function.body) if isinstance(s, Declare)}
-    return declared | set(function.parameters)
+    return declared_in(function.body) | set(function.parameters)
 
 
 # --- Code of a callee, in terms of the caller ----------------------------------------------

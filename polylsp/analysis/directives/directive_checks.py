@@ -62,12 +62,11 @@ from polylsp.ir.directive import (
     UnknownDirective,
     Unordered,
 )
-from polylsp.ir.effects import loops_in, nodes, walk
+from polylsp.ir.effects import declared_in, loops_in, nodes, walk
 from polylsp.ir.must_execute import all_always_assigned, always_run
 from polylsp.ir.program import (
     Assign,
     Constant,
-    Declare,
     Function,
     Loop,
     Read,
@@ -226,7 +225,7 @@ def _point(assign: Assign, kind: str) -> AccessPoint:
 
 def _set_in(loop: Loop) -> list[Variable]:
     """The variables that the body sets and that live outside of it, but for those of one name."""
-    own = {s.variable for s in walk(loop.body) if isinstance(s, Declare)}
+    own = declared_in(loop.body)
     found = {
         s.target.variable
         for s in walk(loop.body)

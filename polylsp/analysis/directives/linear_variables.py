@@ -9,13 +9,12 @@ from polylsp.analysis.dependence.scalars import LoopScalars
 from polylsp.analysis.directives.loop_forms import counter_of
 from polylsp.analysis.directives.races import DataSharing, listed
 from polylsp.ir.directive import Finding, Mend, Ordered, OtherStep, Sharing
-from polylsp.ir.effects import effects, walk
+from polylsp.ir.effects import declared_in, effects, walk
 from polylsp.ir.induction import steps
 from polylsp.ir.must_execute import always_assigned, always_read, always_run
 from polylsp.ir.program import (
     Assign,
     Constant,
-    Declare,
     Expr,
     Integer,
     Loop,
@@ -60,7 +59,7 @@ def places_copies(sharing: DataSharing, variable: Variable) -> Mend | None:
     construct, name = sharing.construct, variable.source_name
     if construct.mode != "threads" or name not in listed(construct.directive, "firstprivate"):
         return None
-    own = {s.variable for s in walk(construct.loop.body) if isinstance(s, Declare)}
+    own = declared_in(construct.loop.body)
     for each in always_run(construct.loop.body):
         written = each.target if isinstance(each, Assign) and each.target.steps else None
         if written is None or written.variable in own or sharing.has_copies(written.variable, written.site):
@@ -117,6 +116,6 @@ def _step(sharing: DataSharing, variable: Variable) -> int | None:
 
 def _outer(loop: Loop, name: str) -> Variable | None:
     """The variable of that name that the loop uses and does not declare, if there is one alone."""
-    own = {s.variable for s in walk(loop.body) if isinstance(s, Declare)}
+    own = declared_in(loop.body)
     found = [v for v in effects(loop).variables if v.source_name == name]
     return found[0] if len(found) == 1 and found[0] not in own else None

@@ -16,6 +16,7 @@ from polylsp.analysis.scop.reductions import of_magnitude, sides
 from polylsp.analysis.scop.symbolic_value import Poly
 from polylsp.analysis.scop.walk_scope import Scope
 from polylsp.analysis.scop.walk_state import Opaque
+from polylsp.ir.effects import conjuncts
 from polylsp.ir.induction import same_value
 from polylsp.ir.program import (
     NEGATED,
@@ -50,7 +51,7 @@ def inputs_of(condition: Expr, holds: bool, scope: Scope) -> tuple[Input, ...]:
         return ()
     every: list[Input] = []
     elements = 0
-    for part in _conjuncts(condition) if holds else (condition,):
+    for part in conjuncts(condition) if holds else (condition,):
         read = [n for n in subexpressions(part) if isinstance(n, Read)]
         found = [each for n in read if (each := _element_input(n, scope)) is not None]
         elements += len(found)
@@ -61,7 +62,7 @@ def inputs_of(condition: Expr, holds: bool, scope: Scope) -> tuple[Input, ...]:
         ]
     if elements and satisfiable(every):
         return tuple(every)
-    free = [_free(part, every, scope) for part in _conjuncts(condition)] if holds else []
+    free = [_free(part, every, scope) for part in conjuncts(condition)] if holds else []
     chosen = tuple(each for each in free if each is not None)
     return chosen if len(chosen) == len(free) and satisfiable(chosen) else ()
 
@@ -168,15 +169,6 @@ def _holds_in_all(comparison: Binary, scope: Scope) -> bool:
             chosen = chosen.union(*(subscript.symbols for subscript in known.entry.subscripts))
             varying |= known.entry.offset.symbols
     return varying & {*scope.dimensions} <= chosen
-
-
-def _conjuncts(condition: Expr) -> Iterator[Expr]:
-    """The parts that must all hold where a condition does."""
-    if isinstance(condition, Binary) and condition.operator == "&&":
-        yield from _conjuncts(condition.left)
-        yield from _conjuncts(condition.right)
-    else:
-        yield condition
 
 
 def _free(part: Expr, every: list[Input], scope: Scope) -> Input | None:

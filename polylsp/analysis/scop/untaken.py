@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from polylsp.analysis.scop.call_effects import is_known
 from polylsp.analysis.scop.obstacles import obstacle, unknown_call
 from polylsp.analysis.scop.summaries import Calls
-from polylsp.ir.effects import Changes, changes, effects, loops_in, nodes, walk
+from polylsp.ir.effects import Changes, changes, declared_in, effects, loops_in, nodes, walk
 from polylsp.ir.library import effect_of
 from polylsp.ir.program import (
     NEGATED,
@@ -24,7 +24,6 @@ from polylsp.ir.program import (
     Call,
     Cast,
     Constant,
-    Declare,
     Evaluate,
     Expr,
     Function,
@@ -88,7 +87,7 @@ def computes(statement: Statement) -> bool:
     found = effects(statement)
     stepping = (s for loop in loops_in(statement) for s in (*loop.step.statements, *loop.prologue.statements))
     counters = {s.target.variable.name for s in stepping if isinstance(s, Assign)}
-    own = {s.variable.name for s in walk(statement) if isinstance(s, Declare)}
+    own = {v.name for v in declared_in(statement)}
     return bool(found.places or found.calls or found.scalars - counters - own)
 
 

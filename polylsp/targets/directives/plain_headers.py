@@ -19,9 +19,9 @@ from polylsp.core.text import Span, newline
 from polylsp.emit.c_syntax import LoopText, braced, surrounded, undirected
 from polylsp.emit.c_text import element_words, style_of
 from polylsp.emit.subject import Subject
-from polylsp.ir.effects import walk
+from polylsp.ir.effects import declared_in
 from polylsp.ir.induction import own_jumps
-from polylsp.ir.program import Declare, Loop, Variable
+from polylsp.ir.program import Loop, Variable
 from polylsp.model.action import Replacement, in_order
 from polylsp.schedule.chain import fresh_name
 
@@ -246,7 +246,7 @@ def _update(reader: _Reader, loop: Loop) -> _Part | None:
     depends = reader.counter.source_name in reader.names(*others)
     if depends or "" in changed or not changed.isdisjoint(reader.names(own[0])):
         return None
-    inside = {s.variable.source_name for s in walk(loop.body) if isinstance(s, Declare)}
+    inside = {v.source_name for v in declared_in(loop.body)}
     if any(own_jumps(loop.body)) or not inside.isdisjoint(reader.names(*others)):
         return None
     moved = tuple(f"{reader.text(each)};" for each in others)

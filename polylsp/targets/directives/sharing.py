@@ -17,14 +17,13 @@ from polylsp.emit.directive_placing import Atomic, atomic
 from polylsp.emit.footprint import Section, declared_rows, entered, names_before, section, touched
 from polylsp.emit.subject import Subject
 from polylsp.frontends.c.text_layout import COMMENTS, blanked
-from polylsp.ir.effects import effects, walk
+from polylsp.ir.effects import declared_in, effects, walk
 from polylsp.ir.program import (
     Array,
     Assign,
     Binary,
     Complex,
     Constant,
-    Declare,
     Expr,
     Field,
     Index,
@@ -162,7 +161,7 @@ def _too_large(subject: Subject, root: LoopFacts, names: Iterable[str]) -> str:
     loop = subject.loop(root.ordinal)
     named = set(names)
     copied = {v for v in effects(loop).variables if v.source_name in named}
-    declared = {s.variable for s in walk(loop) if isinstance(s, Declare)}
+    declared = declared_in(loop)
     unknown = next((v.source_name for v in copied if v.bytes is None and v.storage == "global"), "")
     if unknown:
         return f"The size of `{unknown}`, of which each thread would need a copy, is unknown here."

@@ -23,7 +23,7 @@ from polylsp.poly.budget import coalesced
 from polylsp.poly.scop import Access
 from polylsp.targets.gpu.leaves import Leaf, Leaves, leaves_of
 from polylsp.targets.gpu.mapping import Kernel, sets_of
-from polylsp.targets.gpu.region import Region, declared_in
+from polylsp.targets.gpu.region import Region, names_declared
 
 
 def dependences(region: Region, found: Leaves) -> isl.UnionMap:
@@ -61,7 +61,7 @@ def separated(region: Region, found: Leaves) -> dict[str, tuple[int, ...]]:
     two iterations use one element of it, by their verdicts."""
     loops = dict.fromkeys(o for leaf in found.leaves for o in leaf.loops)
     # Variables of an iteration are no matter of a verdict, but threads may share them.
-    own = declared_in(region.statements)
+    own = names_declared(region.statements)
     chosen = (a.memory for _, a in found.shared if a.kind == "write" and a.chosen_by)
     written = {memory.name: memory.variable for memory in chosen if memory.variable.name not in own}
     apart = {
@@ -290,7 +290,7 @@ def accumulators(region: Region, found: Leaves, made: Sequence[Kernel]) -> froze
     alone = {s.get_tuple_name() for kernel in made if not kernel.parallel for s in sets_of(kernel.domain)}
     leaves = [leaf for leaf in found.leaves if leaf.name in alone]
     inside = [s for leaf in leaves for s in walk(*leaf.statements) if isinstance(s, Loop)]
-    names = effects(*inside).scalars - declared_in(inside) if inside else frozenset[str]()
+    names = effects(*inside).scalars - names_declared(inside) if inside else frozenset[str]()
     counters = {v.name for loop in inside for v in effects(loop.step).variables}
     sources = [v.source_name for v in region.subject.variables]
     known = {v.name: v for v in region.subject.variables}

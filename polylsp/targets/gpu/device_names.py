@@ -31,7 +31,7 @@ from polylsp.targets.gpu.cuda_expressions import DOUBLE_FUNCTIONS, Words
 from polylsp.targets.gpu.leaves import Leaf, Leaves
 from polylsp.targets.gpu.mapping import maps_of
 from polylsp.targets.gpu.python_semantics import is_unlimited
-from polylsp.targets.gpu.region import Region, declared_in
+from polylsp.targets.gpu.region import Region, names_declared
 
 RESERVED = frozenset((
     "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "case", "catch",
@@ -168,7 +168,7 @@ def _is_only(region: Region, leaves: Sequence[Leaf], own: Sequence[Variable | No
 
 
 def _declared_names(leaf: Leaf) -> frozenset[str]:
-    return frozenset(name.partition("@")[0] for name in declared_in(leaf.statements))
+    return frozenset(name.partition("@")[0] for name in names_declared(leaf.statements))
 
 
 # --------------------------------------------------------------------------------------------------

@@ -17,14 +17,13 @@ from polylsp.core.language import PYTHON
 from polylsp.core.settings import Settings
 from polylsp.emit.affine_bounds import Names
 from polylsp.emit.c_text import plain_words
-from polylsp.ir.effects import effects, nodes, walk
+from polylsp.ir.effects import nodes, variables_of, walk
 from polylsp.ir.program import (
     AddressOf,
     Array,
     Assign,
     Block,
     Call,
-    Declare,
     Floating,
     Function,
     Integer,
@@ -78,7 +77,7 @@ def helpers_of(region: Region, fresh: Fresh) -> dict[str, Helper]:
         words = Words(
             region.subject.of(one),
             _names(function, fresh),
-            {v.name: () for v in _variables(function) if _elements(v) is not None},
+            {v.name: () for v in variables_of(function) if _elements(v) is not None},
             frozenset(),
             helpers=found,
             returns=types.pop(),
@@ -174,13 +173,8 @@ def _written(function: Function, known: Mapping[str, Helper]) -> frozenset[int]:
 def _names(function: Function, fresh: Fresh) -> dict[str, str]:
     own = Fresh({*fresh.used})
     return {
-        v.name: plain_name(v.source_name, own) for v in sorted(_variables(function), key=lambda v: v.name)
+        v.name: plain_name(v.source_name, own) for v in sorted(variables_of(function), key=lambda v: v.name)
     }
-
-
-def _variables(function: Function) -> set[Variable]:
-    declared = {s.variable for s in walk(function.body) if isinstance(s, Declare)}
-    return {*effects(function.body).variables, *declared, *function.parameters}
 
 
 def _calls(*statements: Statement) -> Iterator[Call]:

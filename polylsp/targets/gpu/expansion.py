@@ -25,7 +25,7 @@ from polylsp.targets.gpu.cuda_statements import expression
 from polylsp.targets.gpu.device_names import Fresh, fresh_of, plain_names
 from polylsp.targets.gpu.leaves import Course, Expanded, Former, Leaf, Leaves, leaves_of
 from polylsp.targets.gpu.mapping import Kernel, chosen, count, launch_of
-from polylsp.targets.gpu.region import Region, declared_in
+from polylsp.targets.gpu.region import Region, names_declared
 
 # --------------------------------------------------------------------------------------------------
 # Arrays that each iteration of some loops sets anew before it reads them: with an array for each of
@@ -325,7 +325,7 @@ def _in_loops(leaf: Leaf) -> frozenset[str]:
     loops = [s for s in walk(*leaf.statements) if isinstance(s, Loop)]
     if not loops:
         return frozenset()
-    inside = frozenset(v.name for v in effects(*loops).variables) - declared_in(loops)
+    inside = frozenset(v.name for v in effects(*loops).variables) - names_declared(loops)
     counters = {v.name for loop in loops for v in effects(loop.step).variables}
     return (effects(*leaf.statements).scalars & inside) - counters
 

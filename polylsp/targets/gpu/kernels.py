@@ -25,7 +25,7 @@ from polylsp.targets.gpu.emission_context import Setting
 from polylsp.targets.gpu.kernel_body import Draft, Task, drafted
 from polylsp.targets.gpu.leaves import Leaf
 from polylsp.targets.gpu.mapping import Axis, Kernel, sets_of
-from polylsp.targets.gpu.region import Region, declared_in
+from polylsp.targets.gpu.region import Region, names_declared
 from polylsp.targets.gpu.sum_kernels import Split, Sum, Total
 
 
@@ -165,7 +165,7 @@ def _named(setting: Setting, leaves: list[Leaf], words: set[str]) -> tuple[Varia
     """The scalars that a kernel takes by value."""
     read: dict[str, Variable] = dict(setting.variables)
     for leaf in leaves:
-        inside = {v.name for v in leaf.own} | declared_in(leaf.statements)
+        inside = {v.name for v in leaf.own} | names_declared(leaf.statements)
         inside |= {counter(setting.region.subject, o).name for o in leaf.loops}
         for variable in effects(*leaf.statements).variables:
             if variable.name not in inside:

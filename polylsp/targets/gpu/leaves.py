@@ -45,7 +45,7 @@ from polylsp.model.action import Declined
 from polylsp.poly.scop import Access, Memory
 from polylsp.targets.directives.host_code import starts
 from polylsp.targets.gpu.mapping import maps_of
-from polylsp.targets.gpu.region import Region, declared_in, flat, places_in
+from polylsp.targets.gpu.region import Region, flat, names_declared, places_in
 
 # --------------------------------------------------------------------------------------------------
 # Units of a block: loops with the initialisation of their headers, and runs of statements that
@@ -140,7 +140,7 @@ def _merged(units: list[Unit], joined: list[tuple[int, int]]) -> list[Unit]:
 
 def own_scalars(unit: Unit, kept: frozenset[str]) -> frozenset[str]:
     """The scalars declared outside of a unit that each run of it sets before it reads them."""
-    return effects(*unit.statements).scalars - declared_in(unit.statements) - kept
+    return effects(*unit.statements).scalars - names_declared(unit.statements) - kept
 
 
 # --------------------------------------------------------------------------------------------------
@@ -492,8 +492,7 @@ def _shared(region: Region, leaves: list[Leaf], opened: frozenset[str]) -> Itera
     """The accesses of the leaves, without those to variables of one instance."""
     alone: dict[str, Memory] = {}
     for leaf in leaves:
-        inside = {s.variable.name for s in walk(*leaf.statements) if isinstance(s, Declare)}
-        private = inside | {v.name for v in leaf.own}
+        private = names_declared(leaf.statements) | {v.name for v in leaf.own}
         for access in region.scop.accesses:
             if access.statement in leaf.numbers and access.memory.variable.name not in private:
                 yield leaf, _once(access, alone) if access.memory.variable.name in opened else access

@@ -12,12 +12,11 @@ import islpy as isl
 from polylsp.analysis.scop.regions import Nest
 from polylsp.emit.c_pragmas import Stretch
 from polylsp.emit.subject import Companion, Subject
-from polylsp.ir.effects import effects, loops_in, nodes, walk
+from polylsp.ir.effects import declared_in, effects, loops_in, nodes, walk
 from polylsp.ir.program import (
     Assign,
     Binary,
     Block,
-    Declare,
     Expr,
     If,
     Index,
@@ -178,9 +177,9 @@ def places_in(statements: Sequence[Statement]) -> Iterator[Place]:
         yield from (node.place for node in nodes(each) if isinstance(node, Read))
 
 
-def declared_in(statements: Sequence[Statement]) -> frozenset[str]:
+def names_declared(statements: Sequence[Statement]) -> frozenset[str]:
     """The unique names of the variables that statements declare, at any depth."""
-    return frozenset(s.variable.name for s in walk(*statements) if isinstance(s, Declare))
+    return frozenset(v.name for v in declared_in(*statements))
 
 
 @dataclass(frozen=True, eq=False)
