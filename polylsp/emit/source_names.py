@@ -15,7 +15,7 @@ from polylsp.emit.c_pragmas import Stretch
 from polylsp.emit.subject import Subject
 from polylsp.frontends.c.environment import Expanded, expand
 from polylsp.frontends.c.preprocessor_lines import whole_number
-from polylsp.ir.effects import effects, loops_in, nodes, places_in, walk
+from polylsp.ir.effects import declared_in, effects, loops_in, nodes, places_in, walk
 from polylsp.ir.program import (
     AddressOf,
     Array,
@@ -44,7 +44,6 @@ from polylsp.ir.program import (
     within,
 )
 from polylsp.ir.spelling import spell, spell_value
-from polylsp.ir.verdict import Parallel
 from polylsp.model.facts import LoopFacts
 from polylsp.poly.scop import Access, Scop
 
@@ -76,7 +75,7 @@ def numbers_of_macros(subject: Subject) -> frozenset[int]:
 
 def _named_numbers(subject: Subject) -> Iterator[tuple[int, str]]:
     """The numbers in headers and declarations that a name gives, with it."""
-    local = {s.variable.source_name for s in walk(subject.function.body) if isinstance(s, Declare)}
+    local = {v.source_name for v in declared_in(subject.function.body)}
     for constant in _constants(subject):
         if isinstance(constant.value, int) and constant.value > _SMALL:
             text = subject.source(constant.site)
@@ -359,8 +358,7 @@ def _are_apart(subject: Subject, variable: Variable, stores: list[Place]) -> boo
             continue
         names = frozenset(_path(subject, each) for each in (place.variable, variable))
         around = [loop for loop in subject.facts.loops if within(place.site, loop.site) and loop.depth == 1]
-        verdicts = (loop.verdict for loop in around)
-        assumed = (a for v in verdicts if isinstance(v, Parallel) for a in v.assumptions)
+        assumed = (a for loop in around for a in loop.terms.assumptions)
         if not any(a.kind == "no-overlap" and frozenset(a.subjects) == names for a in assumed):
             return False
     return True
@@ -429,9 +427,8 @@ def unnamed_pointer(subject: Subject, root: LoopFacts, named: set[str]) -> str:
     """A pointer or an array that a loop of the device uses from outside, and that no clause names: it has
     the host's address there. Empty if there is none."""
     loop = subject.loop(root.ordinal)
-    inside = {s.variable for s in walk(loop) if isinstance(s, Declare)}
-    verdict = root.verdict
-    own = {*verdict.private, *verdict.lastprivate} if isinstance(verdict, Parallel) else set[str]()
+    inside = declared_in(loop)
+    own = {*root.terms.private, *root.terms.lastprivate}
     found = (
         v.source_name
         for v in effects(loop).variables

@@ -55,7 +55,7 @@ from polylsp.ir.directive import (
     ShortSection,
     Unordered,
 )
-from polylsp.ir.verdict import Assumption, Parallel
+from polylsp.ir.verdict import Assumption
 from polylsp.model.action import (
     KERNEL_TARGETS_OF,
     KERNELS_OF,
@@ -202,8 +202,7 @@ def _condition(roots: tuple[LoopFacts, ...]) -> str:
 
 
 def _assumptions(roots: tuple[LoopFacts, ...]) -> tuple[Assumption, ...]:
-    verdicts = [root.verdict for root in roots]
-    return tuple(dict.fromkeys(a for v in verdicts if isinstance(v, Parallel) for a in v.assumptions))
+    return tuple(dict.fromkeys(each for root in roots for each in root.terms.assumptions))
 
 
 def _why_no_directive(placed: PlacedFunction, roots: tuple[LoopFacts, ...]) -> str:

@@ -45,8 +45,7 @@ def file_object(source: Source, report: FileReport, settings: Settings) -> JsonO
 
 def loop_object(source: Source, placed: PlacedFunction, loop: LoopFacts) -> JsonObject:
     """A loop and its verdict; the keys that do not belong to the verdict are empty or null."""
-    verdict = loop.verdict
-    promise = verdict if isinstance(verdict, Parallel) else Parallel()
+    verdict, terms = loop.verdict, loop.terms
     found: JsonObject = {
         "function": placed.answer.facts.name,
         "ordinal": loop.ordinal,
@@ -55,15 +54,15 @@ def loop_object(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Json
         "depth": loop.depth,
         "range": range_object(source, placed.span(loop.header)),
         "verdict": word(verdict),
-        "assumptions": [assumption.sentence for assumption in promise.assumptions],
-        "private": list(promise.private),
-        "lastprivate": list(promise.lastprivate),
+        "assumptions": [assumption.sentence for assumption in terms.assumptions],
+        "private": list(terms.private),
+        "lastprivate": list(terms.lastprivate),
         "reductions": [
             {"operator": r.operator, "variable": r.variable}
             | ({"with": list(r.carried)} if r.carried else {})
-            for r in promise.reductions
+            for r in terms.reductions
         ],
-        "inductions": [{"variable": i.variable, "step": i.step} for i in promise.inductions],
+        "inductions": [{"variable": i.variable, "step": i.step} for i in terms.inductions],
         "witness": _witness(source, placed, verdict.witness) if isinstance(verdict, Sequential) else None,
         "rejection": None,
         "idiom": {"name": loop.idiom.name, "arrays": list(loop.idiom.arrays)} if loop.idiom else None,

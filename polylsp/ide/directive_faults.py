@@ -23,7 +23,7 @@ from polylsp.ir.directive import (
     ShortSection,
     Unordered,
 )
-from polylsp.ir.verdict import AccessPoint, Parallel
+from polylsp.ir.verdict import AccessPoint
 from polylsp.model.action import Replacement
 from polylsp.model.facts import PlacedFunction
 
@@ -172,9 +172,9 @@ def _conditional(
 def _without_atomics(placed: PlacedFunction, directive: DirectiveFacts, race: ConditionalRace) -> str:
     """The advice where Numba's threads share elements: it has no atomic updates."""
     loops = (one for one in placed.answer.facts.loops if one.ordinal in directive.loops)
-    verdicts = [one.verdict for one in loops if isinstance(one.verdict, Parallel)]
+    reductions = [each for one in loops for each in one.terms.reductions if each.is_array]
     variable = race.access.variable
-    operators = {r.operator for v in verdicts for r in v.reductions if r.variable == variable and r.is_array}
+    operators = {each.operator for each in reductions if each.variable == variable}
     if not operators:
         return "use `range` unless that cannot be"
     how = "add these up" if operators == {"+"} else "combine these"

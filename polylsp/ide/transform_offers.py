@@ -8,7 +8,7 @@ from typing import Literal
 from polylsp.core.text import Source
 from polylsp.ide import wording
 from polylsp.ide.lookup import nest_of
-from polylsp.ir.verdict import Parallel, Sequential
+from polylsp.ir.verdict import Sequential
 from polylsp.model.action import ActionName
 from polylsp.model.facts import (
     CHECKED_WHEN_RUN,
@@ -161,7 +161,7 @@ def _from_copies(loop: LoopFacts) -> str:
 
 
 def _privatized(loop: LoopFacts) -> str:
-    own = loop.verdict.private if isinstance(loop.verdict, Parallel) else ()
+    own = loop.terms.private
     if len(own) == 1:
         return f"Declare `{own[0]}` inside the loop {wording.subject(loop)}"
     return f"Declare the temporaries of {wording.subject(loop)} inside the loop"

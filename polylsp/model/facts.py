@@ -65,6 +65,12 @@ class LoopFacts:
     unmodelled: str = ""
 
     @property
+    def terms(self) -> Parallel:
+        """The terms on which the loop runs in parallel: copies, reductions and assumptions. All are empty
+        where it does not."""
+        return self.verdict if isinstance(self.verdict, Parallel) else Parallel()
+
+    @property
     def has_compound_header(self) -> bool:
         """True if no directive can stand before it since its header starts or changes more than a counter,
         tests it without a comparison, or starts it with a value that each thread would compute anew."""
@@ -321,8 +327,7 @@ CHECKED_WHEN_RUN = ("no-overlap", "distinct-values")
 
 def assumed(loop: LoopFacts, *kinds: str) -> tuple[Assumption, ...]:
     """The assumptions of some kinds that the verdict of a parallel loop rests on; none for other loops."""
-    found = loop.verdict.assumptions if isinstance(loop.verdict, Parallel) else ()
-    return tuple(each for each in found if each.kind in kinds)
+    return tuple(each for each in loop.terms.assumptions if each.kind in kinds)
 
 
 def parallel_roots(facts: FunctionFacts, ordinal: int) -> tuple[LoopFacts, ...]:

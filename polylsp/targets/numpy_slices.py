@@ -17,7 +17,7 @@ from polylsp.frontends.python.names import Value
 from polylsp.frontends.python.nodes import nodes_in, nodes_in_all
 from polylsp.frontends.python.syntax import constant
 from polylsp.ir.program import Array, Floating, Integer, Pointer, Type, innermost
-from polylsp.ir.verdict import Assumption, Parallel
+from polylsp.ir.verdict import Assumption
 from polylsp.model.action import Answer, Declined, Edited
 from polylsp.schedule.chain import unstable
 from polylsp.schedule.statement_leaves import Leaf, LeafDependence, leaves_of
@@ -504,8 +504,7 @@ def _refusal(source: Source, broken: LeafDependence) -> Declined:
 
 def _assumed(source: Source, ordinals: Sequence[int]) -> Iterator[Assumption]:
     for ordinal in ordinals:
-        verdict = source.subject.known(ordinal).verdict
-        yield from verdict.assumptions if isinstance(verdict, Parallel) else ()
+        yield from source.subject.known(ordinal).terms.assumptions
 
 
 def _comments(source: Source, root: LoopText) -> Iterator[str]:

@@ -33,7 +33,7 @@ from polylsp.ir.program import (
     Statement,
     Unsupported,
 )
-from polylsp.ir.verdict import Assumption, Parallel
+from polylsp.ir.verdict import Assumption
 from polylsp.model.action import Declined
 from polylsp.model.facts import LoopFacts, parallel_roots
 from polylsp.poly.scop import Scop
@@ -184,8 +184,7 @@ class Region:
     @property
     def proven(self) -> tuple[Assumption, ...]:
         """Assumptions of the verdicts of its loops."""
-        verdicts = [kernel.loops[0].verdict for kernel in self.kernels]
-        return tuple(dict.fromkeys(a for v in verdicts if isinstance(v, Parallel) for a in v.assumptions))
+        return tuple(dict.fromkeys(a for k in self.kernels for a in k.loops[0].terms.assumptions))
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:

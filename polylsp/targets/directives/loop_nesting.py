@@ -182,13 +182,9 @@ def vectors(subject: Subject, loops: tuple[LoopFacts, ...]) -> tuple[LoopFacts, 
     found: list[LoopFacts] = []
     for inner in inside(subject, loops):
         covered = any(one.site.first <= inner.site.first <= one.site.last for one in found)
-        if not covered and not inner.misfit and inner.verdict == Parallel(private=_private(inner)):
+        if not covered and not inner.misfit and inner.verdict == Parallel(private=inner.terms.private):
             found.append(inner)
     return tuple(found)
-
-
-def _private(loop: LoopFacts) -> tuple[str, ...]:
-    return loop.verdict.private if isinstance(loop.verdict, Parallel) else ()
 
 
 # --------------------------------------------------------------------------------------------------

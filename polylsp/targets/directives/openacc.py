@@ -10,7 +10,6 @@ from polylsp.emit.directive_placing import no_room
 from polylsp.emit.subject import Subject
 from polylsp.ir.effects import effects
 from polylsp.ir.program import Array, Binary, Constant, Variable
-from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Answer
 from polylsp.model.facts import LoopFacts
 from polylsp.schedule.statement_leaves import counter
@@ -38,9 +37,7 @@ def _refused(subject: Subject, kernel: Kernel) -> str:
         condition = subject.loop(loop.ordinal).condition
         if isinstance(condition, Binary) and condition.operator == "!=":
             return f"OpenACC takes no `!=` in the header of the loop `{loop.iterator}`: write `<` or `>`."
-    verdict = kernel.loops[0].verdict
-    reductions = verdict.reductions if isinstance(verdict, Parallel) else ()
-    arrays = {each.variable for each in reductions if each.is_array}
+    arrays = {each.variable for each in kernel.loops[0].terms.reductions if each.is_array}
     combined = (name for clause in kernel.sharing.reductions for name in clause.arguments)
     refused = next((name for name in combined if name.partition("[")[0] in arrays), None)
     return f"OpenACC cannot add up `{refused}` in parallel: only scalars." if refused else ""
@@ -107,8 +104,7 @@ def _outer(
 def _inner(loop: LoopFacts, vector: tuple[LoopFacts, ...]) -> Directive:
     if loop not in vector:
         return Directive("acc", "loop", (Clause("seq"),))
-    private = loop.verdict.private if isinstance(loop.verdict, Parallel) else ()
-    return Directive("acc", "loop", clauses(Clause("vector"), listed("private", private)))
+    return Directive("acc", "loop", clauses(Clause("vector"), listed("private", loop.terms.private)))
 
 
 def _data(transfers: tuple[Transfer, ...], pays: str) -> Directive:

@@ -25,7 +25,7 @@ from polylsp.emit.directive_placing import Atomic, before_loop, before_updates, 
 from polylsp.emit.source_names import names_at
 from polylsp.emit.subject import Subject
 from polylsp.ir.program import Integer
-from polylsp.ir.verdict import Assumption, Parallel
+from polylsp.ir.verdict import Assumption
 from polylsp.model.action import Answer, Declined, Edited, Replacement
 from polylsp.model.facts import LoopFacts, parallel_roots
 from polylsp.schedule.statement_leaves import counter
@@ -51,7 +51,7 @@ def edit(subject: Subject, ordinal: int, settings: Settings, only_if: tuple[str,
     refused = [one for one in made if isinstance(one, Declined)]
     if not chosen:
         return refused[0] if refused else Declined("No loop here is known to be parallel.")
-    assumed = dict.fromkeys(a for root, _ in chosen for a in _assumed(root) if not a.guard)
+    assumed = dict.fromkeys(a for root, _ in chosen for a in root.terms.assumptions if not a.guard)
     clauses_assume = (a for _, one in chosen for a in one.assumed)
     placed = tuple(sorted((each for root, one in chosen for each in _placed(subject, root, one)), key=_place))
     return Edited(
@@ -63,14 +63,6 @@ def edit(subject: Subject, ordinal: int, settings: Settings, only_if: tuple[str,
             *_remarks(subject, chosen, settings),
         ),
     )
-
-
-def _assumed(root: LoopFacts) -> tuple[Assumption, ...]:
-    return root.verdict.assumptions if isinstance(root.verdict, Parallel) else ()
-
-
-def _searches(root: LoopFacts) -> bool:
-    return isinstance(root.verdict, Parallel) and root.verdict.searches
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +105,7 @@ def _made(
     seen = subject.state_of_thread(root.ordinal)
     if seen:
         return Declined(seen)
-    searching = _searches(root)
+    searching = root.terms.searches
     loops = (root,) if searching else _together(subject, root, settings)
     data = sharing(subject, loops, searching=not only_if)
     if isinstance(data, Declined):
@@ -143,13 +135,13 @@ def _clauses(
     yield listed("lastprivate", data.lastprivate)
     yield from data.reductions
     # One thread takes dynamic chunks in no order that the standard promises.
-    in_order = data.lastprivate or only_if or _searches(root)
+    in_order = data.lastprivate or only_if or root.terms.searches
     schedule = _schedule(subject, loops, "static" if in_order else "dynamic")
     # A thread must come to its iterations in their order to find the first of equal values.
-    yield schedule or (Clause("schedule", ("static",)) if _searches(root) else None)
+    yield schedule or (Clause("schedule", ("static",)) if root.terms.searches else None)
     work = work_of(subject, root)
     enough = work.condition(settings.parallel_threshold) if work is not None else ""
-    guards = (each.guard for each in _assumed(root))
+    guards = (each.guard for each in root.terms.assumptions)
     yield condition(" && ".join(all_of((enough, *guards, *only_if))))
 
 

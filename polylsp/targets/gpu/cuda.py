@@ -17,7 +17,6 @@ from polylsp.core.text import Span, newline
 from polylsp.emit.subject import Again, Subject
 from polylsp.ir.effects import loops_in
 from polylsp.ir.program import Variable
-from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Answer, Created, Declined, Edited, Replacement
 from polylsp.model.facts import is_governed, parallel_roots
 from polylsp.schedule.chain import fresh_name
@@ -186,7 +185,7 @@ def edit(subject: Subject, ordinal: int, settings: Settings, again: Again) -> An
 def _edit(subject: Subject, ordinal: int, settings: Settings, again: Again) -> Answer:
     """The edit of a function whose variables keep their names."""
     roots = parallel_roots(subject.facts, ordinal) if ordinal else ()
-    searching = [one for one in roots if isinstance(one.verdict, Parallel) and one.verdict.searches]
+    searching = [one for one in roots if one.terms.searches]
     if searching:
         return Declined(
             f"A kernel would make the search of the loop `{searching[0].iterator}` in one thread: find the "

@@ -15,7 +15,7 @@ import islpy as isl
 from polylsp.core.settings import Settings
 from polylsp.ir.effects import walk
 from polylsp.ir.program import Expr, Floating, If, Loop, Place, Read, Site, subexpressions, within
-from polylsp.ir.verdict import Assumption, Parallel
+from polylsp.ir.verdict import Assumption
 from polylsp.model.action import Declined
 from polylsp.model.kernel_report import DeviceCode
 from polylsp.poly.budget import budgeted
@@ -158,8 +158,7 @@ class Launched:
         ]
         found = [assumed for each in own for assumed in each.assumptions]
         for ordinal in dict.fromkeys(o for loops in separated(region, self.leaves).values() for o in loops):
-            verdict = region.subject.known(ordinal).verdict
-            found += verdict.assumptions if isinstance(verdict, Parallel) else ()
+            found += region.subject.known(ordinal).terms.assumptions
         found += self._reassociated()
         return tuple(dict.fromkeys((*region.scop.inherited, *found, *self.memories.assumptions)))
 

@@ -103,8 +103,7 @@ def hoisted_first(subject: Subject, ordinal: int, settings: Settings, edit: Edit
     if found is None:
         return first
     # What the loops are assumed to leave alone in memory is in local variables now.
-    verdicts = (root.verdict for root in parallel_roots(subject.facts, ordinal))
-    before = (each for v in verdicts if isinstance(v, Parallel) for each in v.assumptions)
+    before = (each for r in parallel_roots(subject.facts, ordinal) for each in r.terms.assumptions)
     assumed = tuple(dict.fromkeys([*found.assumptions, *before, *there]))
     return replace(found, assumptions=assumed)
 

@@ -18,7 +18,6 @@ from polylsp.core.language import PYTHON
 from polylsp.core.settings import Settings
 from polylsp.ir.effects import walk
 from polylsp.ir.program import Assign, Floating, Loop, Site, Statement
-from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Declined
 from polylsp.poly.budget import budgeted
 from polylsp.poly.scop import Access
@@ -218,8 +217,7 @@ def _first_cells(region: Region, found: Leaves) -> Iterator[str]:
     counted = (access.from_end() for _, access in found.shared if access.from_end is not None)
     least = {text for each in counted if each is not None for text in each.least}
     for ordinal in dict.fromkeys(o for leaf in found.leaves for o in leaf.loops):
-        verdict = region.subject.known(ordinal).verdict
-        for each in verdict.assumptions if isinstance(verdict, Parallel) else ():
+        for each in region.subject.known(ordinal).terms.assumptions:
             if each.kind == "in-bounds" and least.issuperset(each.subjects):
                 yield each.subjects[0]
 

@@ -16,7 +16,6 @@ from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all
 from polylsp.frontends.python.syntax import constant
 from polylsp.ir.effects import loops_in
 from polylsp.ir.program import Array, Integer, Pointer
-from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Answer, Declined, Edited, Replacement
 from polylsp.targets.numba.numba_subset import ELEMENTWISE, indices, rank_of
 from polylsp.targets.numba.python_loops import LoopText, Source, fresh, loop_text
@@ -189,12 +188,12 @@ _MAKERS = frozenset(f"numpy.{name}{like}" for name in ("empty", "zeros", "ones")
 
 def created_inside(source: Source, ordinal: int) -> Answer:
     """The definitions of the arrays that a loop uses for nothing but one iteration, moved into it."""
-    text, verdict = loop_text(source, ordinal), source.subject.known(ordinal).verdict
+    text, terms = loop_text(source, ordinal), source.subject.known(ordinal).terms
     if isinstance(text, Declined):
         return text
     arrays = {v.source_name for v in source.subject.variables if isinstance(v.type, (Array, Pointer))}
-    shared = [one for one in verdict.private if one in arrays] if isinstance(verdict, Parallel) else []
-    if not shared or not isinstance(verdict, Parallel):
+    shared = [one for one in terms.private if one in arrays]
+    if not shared:
         return Declined("The loop has no array of which each iteration could have its own.")
     edits: list[Replacement] = []
     for name in shared:
@@ -202,7 +201,7 @@ def created_inside(source: Source, ordinal: int) -> Answer:
         if isinstance(made, Declined):
             return made
         edits += made
-    return Edited(tuple(sorted(edits, key=lambda each: each.span)), verdict.assumptions)
+    return Edited(tuple(sorted(edits, key=lambda each: each.span)), terms.assumptions)
 
 
 def _moved(source: Source, text: LoopText, name: str) -> list[Replacement] | Declined:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from polylsp.core.notebook import CELL
@@ -107,11 +107,8 @@ def _of_function(
     told = f"The loop {name} becomes the function `{made.name}`."
     proven = made.proven_of(now)
     assumed = tuple(each for each in answer.assumptions if each.sentence not in proven)
-    stated = root.verdict.assumptions if isinstance(root.verdict, Parallel) else ()
-    return Edited(
-        whole, _joined(stated, assumed, made), (told, *answer.remarks), answer.parts, answer.created,
-        answer.device_code,
-    )  # fmt: skip
+    joined = _joined(root.terms.assumptions, assumed, made)
+    return replace(answer, replacements=whole, assumptions=joined, remarks=(told, *answer.remarks))
 
 
 def _may_share(

@@ -381,7 +381,7 @@ def _edited(
         *compiled.replacements,
         *(each for root in chosen for each in over_prange(source, root, spelled)),
     ]
-    assumed = [a for r in chosen if isinstance(r.verdict, Parallel) for a in r.verdict.assumptions]
+    assumed = [a for r in chosen for a in r.terms.assumptions]
     name = source.subject.function.name
     told = [] if compiled.already else [_told(name), *_rounding(source)]
     return Edited(tuple(_in_order(made)), tuple(dict.fromkeys(assumed)), (*remarks, *told))

@@ -53,8 +53,8 @@ class Privatised:
 def privatised(source: Source, ordinal: int) -> Privatised | Declined | None:
     """A loop whose iterations update the same elements of arrays, as a loop over threads around one over the
     iterations of each, which updates arrays of its own; `None` for other loops."""
-    verdict, name = source.subject.known(ordinal).verdict, f"`{source.subject.known(ordinal).iterator}`"
-    found = [r for r in verdict.reductions if r.is_array] if isinstance(verdict, Parallel) else []
+    terms, name = source.subject.known(ordinal).terms, f"`{source.subject.known(ordinal).iterator}`"
+    found = [r for r in terms.reductions if r.is_array]
     text = loop_text(source, ordinal) if found else None
     if text is None or isinstance(text, Declined):
         return text
@@ -81,8 +81,7 @@ def privatised(source: Source, ordinal: int) -> Privatised | Declined | None:
         f"Each thread has its own {named} where the loop {name} has many iterations for each element; "
         "these are combined after the loop, in another order."
     )
-    assumed = verdict.assumptions if isinstance(verdict, Parallel) else ()
-    return Privatised(Edited(tuple(edits), assumed, (remark,)), _thread(source))
+    return Privatised(Edited(tuple(edits), terms.assumptions, (remark,)), _thread(source))
 
 
 def _thread(source: Source) -> str:
