@@ -38,7 +38,7 @@ from polylsp.analysis.scop.walk_scope import COARSE, FULL, Detail, Scope
 from polylsp.analysis.scop.walk_state import Member, Parameters
 from polylsp.core.query import digest
 from polylsp.ir.effects import effects, nodes, places_in, walk
-from polylsp.ir.liveness import pointer_flow
+from polylsp.ir.pointer_flow import pointer_flow
 from polylsp.ir.program import (
     AddressOf,
     Assign,

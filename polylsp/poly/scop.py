@@ -17,7 +17,7 @@ from typing import Literal, TypeVar, Union
 
 import islpy as isl
 
-from polylsp.ir.liveness import PointerFlow
+from polylsp.ir.pointer_flow import PointerFlow
 from polylsp.ir.program import HOLDS, Rejection, Site, Type, Variable
 from polylsp.ir.verdict import Assumption, ReductionOperator
 

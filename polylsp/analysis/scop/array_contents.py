@@ -27,7 +27,7 @@ from polylsp.analysis.scop.symbolic_value import (
 from polylsp.analysis.scop.walk_scope import Frame, Scope, header
 from polylsp.analysis.scop.walk_state import At, Base, Contents, Opaque, Value
 from polylsp.ir.effects import Effects, element_of, follows_pointer, may_alias_types
-from polylsp.ir.liveness import addresses_given
+from polylsp.ir.pointer_flow import addresses_given
 from polylsp.ir.program import Array, Call, Place, Pointer, Type, Variable
 from polylsp.poly.budget import parsed_map, parsed_set
 from polylsp.poly.scop import Guard

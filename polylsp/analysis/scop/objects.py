@@ -28,7 +28,7 @@ from polylsp.analysis.scop.symbolic_value import ONE, ZERO, AllOf, Compare, Poly
 from polylsp.analysis.scop.walk_scope import set_of
 from polylsp.analysis.scop.walk_state import At, Base, Member, Parameters, anything, readable
 from polylsp.ir.effects import may_alias_types
-from polylsp.ir.liveness import may_be_copied
+from polylsp.ir.pointer_flow import may_be_copied
 from polylsp.ir.program import (
     Array,
     Complex,

@@ -53,7 +53,8 @@ from polylsp.analysis.scop.walk_state import (
 )
 from polylsp.ir.effects import Effects, effects, loops_in, nodes, places_in, pointers_followed, walk
 from polylsp.ir.library import effect_of
-from polylsp.ir.liveness import addresses_held, data_only, pointer_flow, stores_one_pointer
+from polylsp.ir.liveness import addresses_held, data_only, stores_one_pointer
+from polylsp.ir.pointer_flow import pointer_flow
 from polylsp.ir.program import (
     AddressOf,
     Assign,

@@ -39,7 +39,7 @@ from polylsp.analysis.scop.walk_state import (
 )
 from polylsp.core.query import by_identity
 from polylsp.ir.effects import Effects, may_alias_types, pointers_followed
-from polylsp.ir.liveness import PointerFlow, may_be_copied
+from polylsp.ir.pointer_flow import PointerFlow, may_be_copied
 from polylsp.ir.program import (
     Array,
     Field,
