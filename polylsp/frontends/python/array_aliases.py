@@ -35,6 +35,15 @@ _HARMLESS = frozenset(("shape", "size", "ndim", "dtype", "nbytes", "itemsize"))
 _FRESH = frozenset(
     ("copy", "item", "astype", "tolist", "fill", "argmax", "argmin", "any", "all", "std", "var")
 )
+_NEW = (
+    _FRESH
+    | numpy_functions.REDUCTIONS
+    | numpy_functions.STATISTICS
+    | numpy_functions.SHAPED
+    | frozenset(("dot", "flatten", "repeat", "round", "take", "compress", "choose", "nonzero"))
+    | frozenset(("searchsorted", "clip", "trace", "tobytes"))
+)
+"""Methods of arrays that give new values."""
 _PathOf = Callable[[ast.expr], str]
 
 
