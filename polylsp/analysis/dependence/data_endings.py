@@ -1,10 +1,11 @@
 """Loops that end where data say so, and calls in branches that data open.
 
-A search, a loop up to a sentinel, or one with a flag that an iteration raises ends where data say so. Whether
-an iteration runs at all then depends on what those before it found (a control dependence: Ferrante,
-Ottenstein, Warren, The program dependence graph and its use in optimization, 1987). Data are elements of
-memory, a different one in each iteration, so that some inputs decide either way in any two iterations. A
-condition on counters and fixed values alone decides nothing from one iteration to the next.
+A search, a loop up to a sentinel, or one with a flag that an iteration raises ends where data say so; a
+binary search goes on where they say so. Whether an iteration runs at all then depends on what those before
+it found (a control dependence: Ferrante, Ottenstein, Warren, The program dependence graph and its use in
+optimization, 1987). Data are elements of memory, a different one in each iteration, so that some inputs
+decide either way in any two iterations. A condition on counters and fixed values alone decides nothing from
+one iteration to the next.
 """
 
 from __future__ import annotations
@@ -84,7 +85,15 @@ def ending(loop: Loop, calls_end: bool = False) -> Sequential | None:
             if decisive is not None:
                 passed = _dependence(loop, each, decisive)
                 return Sequential(Witness(passed, (), (), ()), (passed,), advice=_advice(loop, each))
-    return None
+    narrowed = decisions.narrowing()
+    if narrowed is None:
+        return None
+    by, bound = narrowed
+    name = bound.target.variable.source_name
+    reason = f"each iteration decides by `{spell(by)}` where the next one looks"
+    ends = AccessPoint(name, name, "write", bound.site), AccessPoint(name, spell(by), "read", by.site)
+    passed = Dependence("flow", *ends, loop.ordinal, 1, ("<",), True, reason)
+    return Sequential(Witness(passed, (), (), ()), (passed,))
 
 
 def repeated_calls(loop: Loop) -> Iterator[tuple[Call, str]]:
@@ -273,6 +282,42 @@ class _Decisions:
                 return all(_step_sign(step) for step in steps)
         values = [s for s in self.order if isinstance(s, Assign) and s.target.variable.name == name]
         return bool(values) and all(id(each) in self.sure and _step_sign(each) for each in values)
+
+    def narrowing(self) -> tuple[Expr, Assign] | None:
+        """A comparison of data by which each iteration chooses which of the variables in the loop's test it
+        moves, as in a binary search, with what a branch assigns. What is compared depends on
+        these variables, so that the next iteration compares something else."""
+        test = self.loop.condition
+        tested = self._found_by(test, -1) & self.changed if test is not None else set[str]()
+        for choice in (s for s in self.order if isinstance(s, If) and id(s) in self.sure):
+            at, branches = self.number[id(choice)], (choice.then, choice.otherwise)
+            one, other = ([s for s in always_run(b) if isinstance(s, Assign)] for b in branches)
+            sets, others = ({s.target.variable.name for s in each} & tested for each in (one, other))
+            moves = [
+                s for s in self.order if isinstance(s, Assign) and s.target.variable.name in sets | others
+            ]
+            inside = {id(s) for branch in branches for s in walk(branch)}
+            computed = (s.operator is not None or self._found_by(s.value, at) & tested for s in moves)
+            if not sets or not others or sets == others or not all(id(s) in inside for s in moves):
+                continue
+            for part, _ in _parts(choice.condition, True) if all(computed) else ():
+                if self.from_data(part, at) and self._found_by(part, at) & (sets | others):
+                    return part, moves[0]
+        return None
+
+    def _found_by(self, value: Expr, at: int) -> set[str]:
+        """The variables on which a value before a statement depends, by what each iteration surely assigns
+        once before it."""
+        found, pending = set[str](), [value]
+        while pending:
+            places = [n.place for n in subexpressions(pending.pop()) if isinstance(n, Read)]
+            pending += (each for place in places for each in subscripts(place))
+            for name in {place.variable.name for place in places if not place.steps} - found:
+                found.add(name)
+                values = [s for s in self.order if isinstance(s, Assign) and s.target.variable.name == name]
+                if len(values) == 1 and id(values[0]) in self.sure and values[0].operator is None:
+                    pending += [values[0].value] if self.number[id(values[0])] < at else []
+        return found
 
     def from_data(self, condition: Expr, at: int) -> bool:
         """True if a comparison before the statement of this number is about other data in each iteration, and
