@@ -223,17 +223,21 @@ def _call_changes(
         case _, ast.Name(id=called):
             return called in context.kinds.local and called not in scope.parameters
         case _, ast.Attribute(value=of, attr=method):
-            return not path and method in methods and not _is_another(context, of)
+            return not path and method in methods and not _is_apart(context, of)
         case _:
             return False
 
 
 def _is_another(context: Context, node: ast.expr) -> bool:
     """True for what is no list, and for a list of the function that has one name."""
-    if isinstance(node, ast.Name) and _lists(context, node.id) is not None:
-        return True
-    kind = context.kind(node)
-    return isinstance(kind, Array | Number) or kind == Other("a dictionary")
+    return _is_apart(context, node) or isinstance(context.kind(node), Array | Number)
+
+
+def _is_apart(context: Context, node: ast.expr) -> bool:
+    """True for a dictionary, and for a list of the function that has one name; not for what is taken for an
+    array by its use alone, as these have no methods that shorten them."""
+    is_own = isinstance(node, ast.Name) and _lists(context, node.id) is not None
+    return is_own or context.kind(node) == Other("a dictionary")
 
 
 # --- Bindings ---
