@@ -130,15 +130,19 @@ def _is_diagonal(scale: Poly, of_rows: set[Poly]) -> bool:
     return scale not in of_rows and any((scale - row).as_constant is not None for row in of_rows)
 
 
-def splits(subscript: Poly, layout: Layout, iterators: frozenset[str]) -> list[tuple[Poly, ...]]:
+def splits(subscript: Poly, layout: Layout, iterators: frozenset[str]) -> dict[tuple[Poly, ...], bool]:
     """The ways to write a subscript as one per dimension: what has no iterator may count for a stride
-    that divides it, or for what is further in; or one stride of it for that, as in `n*n - 1 - (i*n + j)`."""
-    found: dict[tuple[Poly, ...], None] = {}
+    that divides it, or for what is further in; or one stride of it for that, as in `n*n - 1 - (i*n + j)`.
+    True for those where, beside a stride that is a number, all strides in a number count: 13 in
+    `9*i + j + 13` is 9 + 4."""
+    found: dict[tuple[Poly, ...], bool] = {}
     backwards = any(c < 0 and _varies_in(m, iterators) for m, c in subscript.terms)
     ways = ("whole", "none", "but one") if backwards else ("whole", "none")
-    for takes in product(ways, repeat=len(layout.strides) - 1):
-        found.setdefault(_split(subscript, layout, iterators, takes))
-    return list(found)
+    rounded = [ways if s.as_constant is None else ("rounded",) for s in layout.strides[:-1]]
+    for options in ([ways] * len(rounded), rounded):
+        for takes in product(*options):
+            found.setdefault(_split(subscript, layout, iterators, takes), "rounded" in takes)
+    return found
 
 
 def _split(
@@ -152,9 +156,11 @@ def _split(
         if take != "none":
             more, fixed = _divide(fixed, stride)
             taken = taken + more
-        if take == "but one":
-            taken, fixed = taken - ONE, fixed + stride
-        parts.append(taken)
+        strides = -1 if take == "but one" else 0
+        if take == "rounded":
+            strides = dict(fixed.terms).get((), 0) // (stride.as_constant or 1)
+        parts.append(taken + Poly.constant(strides))
+        fixed = fixed - stride * Poly.constant(strides)
     return (*parts, varying + fixed)
 
 
@@ -238,13 +244,16 @@ def rows_meet(
 def best_split(
     statement: RawStatement, subscript: Poly, layout: Layout, parameters: Parameters
 ) -> tuple[tuple[Poly, ...], list[Needed]] | None:
-    """The way to write a subscript that takes the fewest assumptions to stay within the rows."""
+    """The way to write a subscript that takes the fewest assumptions to stay within the rows. Those on parts
+    of rounded numbers would ask for more than the rows do."""
     best: tuple[tuple[Poly, ...], list[Needed]] | None = None
-    for parts in splits(subscript, layout, frozenset(statement.dimensions)):
+    for parts, is_rounded in splits(subscript, layout, frozenset(statement.dimensions)).items():
         needed = _needed(statement, parts, layout, parameters)
-        if needed is not None and (best is None or len(needed) < len(best[1])):
+        if needed is None or (is_rounded and needed):
+            continue
+        if best is None or len(needed) < len(best[1]):
             best = (parts, needed)
-        if best is not None and not best[1]:
+        if not best[1]:
             break
     return best
 
