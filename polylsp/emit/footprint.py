@@ -314,6 +314,9 @@ def _extent(
     """The section as far as loops tell: conditions inside of them may let nothing in it be used. `for_any`:
     the one that is enough for all values of the parameters, if need be."""
     elements, where, names = use.elements, use.where, use.names
+    if not memory.shape and not memory.strides:
+        # A variable without elements, such as a pointer that others lead to.
+        return None
     if memory.strides:
         found = linear_section(memory, elements, names)
         return found or _whole(subject, memory, names, region, None)
