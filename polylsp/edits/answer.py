@@ -32,7 +32,6 @@ from polylsp.poly.budget import Exhausted, budgeted
 from polylsp.targets.directives.rewriting import (
     Edit,
     counters_first,
-    differences,
     hints_aside,
     rewritten_first,
 )
@@ -91,16 +90,16 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
 
 def _in_c(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answer:
     """The edit of an action on a loop in C."""
+    from polylsp.targets.gpu.preparation import inner_first
+
     match ask.action:
         case "openmp" | "openacc" | "openmp-target" as name:
             edit = _edit_of(name, again)
             if name in DEVICE_TARGETS:
-                edit = _prepared(edit, again)
+                return inner_first(subject, ask.ordinal, settings, partial(_directives, edit), again)
             return rewritten_first(subject, ask.ordinal, settings, _counting(edit, again), again)
         case "cuda":
-            edit = _hoisting(_measuring(_edit_of(ask.action, again), again), again)
-            edit = _counting(_testing(edit, again), again)
-            return counters_first(subject, ask.ordinal, settings, edit, again)
+            return inner_first(subject, ask.ordinal, settings, _kernels, again)
         case "restructure":
             from polylsp.transforms.restructure import restructured
 
@@ -111,6 +110,19 @@ def _in_c(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answe
             )
         case _:
             return Declined(f"`{ask.action}` is not known here.")
+
+
+def _directives(edit: Edit, again: Again) -> Edit:
+    """The edit with directives of a device, on a text that suits them if it is not made otherwise."""
+    prepared = _counting(_prepared(edit, again), again)
+    return lambda subject, ordinal, settings: rewritten_first(subject, ordinal, settings, prepared, again)
+
+
+def _kernels(again: Again) -> Edit:
+    """The edit with CUDA kernels, on a text that suits them if it is not made otherwise."""
+    edit = _hoisting(_measuring(_edit_of("cuda", again), again), again)
+    prepared = _counting(_testing(edit, again), again)
+    return lambda subject, ordinal, settings: counters_first(subject, ordinal, settings, prepared, again)
 
 
 def _in_python(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answer:
@@ -155,6 +167,8 @@ def _of_function(subject: Subject, ask: Ask, settings: Settings, again: Again) -
 def _one_by_one(subject: Subject, ask: Ask, settings: Settings, again: Again, declined: Answer) -> Answer:
     """The edits of a function's outermost loops, each as if it were requested alone, as one edit; `declined`
     if there are none. The last loop comes first, so that those before it keep their numbers."""
+    from polylsp.targets.gpu.preparation import edited_together
+
     found: list[Edited] = []
     reasons: list[str] = []
     made: Subject | None = subject
@@ -169,13 +183,8 @@ def _one_by_one(subject: Subject, ask: Ask, settings: Settings, again: Again, de
             reasons.insert(0, one.reason)
     if not found:
         return declined
-    return Edited(
-        tuple(differences(subject.text, made.text)),
-        tuple(dict.fromkeys(each for one in found for each in one.assumptions)),
-        tuple(dict.fromkeys([*(each for one in found for each in one.remarks), *reasons])),
-        created=tuple(each for one in found for each in one.created),
-        device_code=tuple(each for one in found for each in one.device_code),
-    )
+    assert made is not None
+    return edited_together(subject, made, found, reasons)
 
 
 def _strictly(again: Again) -> Again:

@@ -449,6 +449,10 @@ def _is_steady(subject: Subject, region: Stretch, variable: Variable, accesses: 
     assigned = subject.assigned(variable)
     if all(a.memory.from_entry and not a.memory.fresh for a in accesses):
         return not assigned
+    settled = {a.memory.settled for a in accesses}
+    at_start = {loop.ordinal for loop in subject.facts.loops if loop.site == region.site}
+    if settled <= at_start and variable.storage in ("local", "parameter") and not variable.escapes:
+        return not any(within(each.site, region.site) for each in assigned)
     own = frozenset((variable.name,))
     if variable.storage in ("global", "static") and all(a.memory.via == own for a in accesses):
         # A function that is called elsewhere may set it anew.

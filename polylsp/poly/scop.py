@@ -145,7 +145,8 @@ class Memory:
     `restrict` pointers of the function; `bytewise`: some accesses are of characters, whatever the type
     of the pointer; `recast`: the variable has a pointer to elements of another type; `lent`: the
     address of the variable only goes to functions that neither keep nor return it; `sources`: the
-    pointers, and the variables (`&x`), from which the pointer that leads there may be computed.
+    pointers, and the variables (`&x`), from which the pointer that leads there may be computed; `settled`:
+    the ordinal of the loop at whose start the pointer has its value (0: not known).
     """
 
     name: str
@@ -169,6 +170,7 @@ class Memory:
     recast: bool = False
     lent: bool = False
     sources: frozenset[str] = frozenset()
+    settled: int = 0
 
     @property
     def follows_pointers(self) -> bool:

@@ -130,6 +130,11 @@ RUN = {
     "a counter that hides another": Run(
         "for (int i = 0; i < n; i++) { x[i] = 0.5; for (int i = 0; i < n; i++) y[i] += x[i] * i; }",
     ),
+    "a loop on the host that swaps pointers": Run(
+        "for (int t = 0; t < 3; t++) { for (int i = 1; i < n - 1; i++) y[i] = (x[i - 1] + x[i + 1]) / 2;"
+        " double *w = x; x = y; y = w; }",
+        parameters="int n, double *x, double *y",
+    ),
     "a wavefront": Run(
         "for (int t = 0; t < 4; t++) for (int i = 1; i < n - 1; i++)"
         " x[i] = (x[i - 1] + x[i] + x[i + 1]) / 3 + y[i];",
@@ -205,6 +210,11 @@ REFUSED = {
     "a subscript that counts": (
         "int k = 0; for (int i = 1; i < n; i++) x[k++ % 24] = 0.25 * i; y[0] = k;",
         "The value of `k` is needed",
+    ),
+    "a pointer that the loop inside sets": (
+        "double *p = x; for (int t = 0; t < 3; t++) { for (int i = 0; i < n; i++) { p[i] = i;"
+        " if (y[i] > t) p = y; } p = x; }",
+        "The value of `p` is needed",
     ),
     "no memory": ("double t = 1; for (int i = 2; i < n; i++) t = 1.0 + 1.0;", "line 2 leaves nothing"),
     "a directive": ("\n#pragma omp parallel for\nfor (int i = 0; i < n; i++) x[i] = 1;\n", "directive"),

@@ -179,6 +179,7 @@ def plan_of(
         any(a.path.recast for _, a in members),
         base.variable.name in parameters.addresses.lent,
         flow.sources(*starts) if followed or _led_by_pointer(base) else frozenset(),
+        0 if followed else base.settled,
     )
     return Plan(memory, shape, layouts, parts)
 

@@ -235,7 +235,8 @@ def _unknown(name: str, variable: Variable, loop: Loop, parameters: Parameters) 
     if isinstance(variable.type, Integer):
         key, stem = ("settled", name, loop.ordinal), f"{variable.source_name}0"
         return parameters.computed(key, variable.source_name, variable.type, stem)
-    return PointerValue(Base(f"{name}:{loop.ordinal}", variable), (At(Poly(())),))
+    base = Base(f"{name}:{loop.ordinal}", variable, settled=loop.ordinal)
+    return PointerValue(base, (At(Poly(())),))
 
 
 def _forgotten(

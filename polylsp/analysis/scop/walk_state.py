@@ -84,11 +84,13 @@ def anything(site: Site) -> Opaque:
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """Start of a path to memory: a variable, or (`fresh`) an allocation assigned to it."""
+    """Start of a path to memory: a variable, or (`fresh`) an allocation assigned to it. `settled`: ordinal
+    of the loop at whose start the variable had the value that leads there (0: another value)."""
 
     name: str
     variable: Variable
     fresh: bool = False
+    settled: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from polylsp.frontends.c.environment import Expanded, expand
 from polylsp.frontends.c.macros import Macro
 from polylsp.ir.effects import expressions, walk
 from polylsp.ir.program import (
+    AddressOf,
     Array,
     Call,
     Constant,
@@ -27,6 +28,7 @@ from polylsp.ir.program import (
     Evaluate,
     Expr,
     Floating,
+    Index,
     Integer,
     Pointer,
     Type,
@@ -386,7 +388,13 @@ def _constants(subject: Subject) -> Iterator[Constant]:
     for parameter in subject.function.parameters:
         values += _extents(parameter.type)
     for value in values:
-        yield from (node for node in subexpressions(value) if isinstance(node, Constant))
+        parts = list(subexpressions(value))
+        # A pointer to a row is the address of its first element.
+        rows = (
+            (node.site, step) for node in parts if isinstance(node, AddressOf) for step in node.place.steps
+        )
+        implied = {id(s.subscript) for at, s in rows if isinstance(s, Index) and s.subscript.site == at}
+        yield from (node for node in parts if isinstance(node, Constant) and id(node) not in implied)
 
 
 def _extents(of_type: Type) -> Iterator[Expr]:

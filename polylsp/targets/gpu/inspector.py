@@ -55,7 +55,7 @@ from polylsp.model.facts import LoopFacts
 from polylsp.schedule.chain import fresh_name
 from polylsp.targets.directives.host_code import starts
 from polylsp.targets.directives.rewriting import Edit, differences
-from polylsp.targets.gpu.members import with_members
+from polylsp.targets.gpu.members import modelled_around, with_members
 
 _MOST = 8
 """Arrays of one region that are measured, at most."""
@@ -94,7 +94,7 @@ def _as_one(subject: Subject, made: Subject, found: Edited) -> Edited:
 
 def _measured(subject: Subject, ordinal: int, arrays: list[str], again: Again) -> Subject | None:
     """The function with the sizes of some arrays in variables before the loops."""
-    outer = subject.outermost(ordinal)
+    outer = modelled_around(subject, ordinal)
     if not takes_a_declaration(subject, stretch_of(subject, outer)):
         return None
     names: dict[str, str] = {}

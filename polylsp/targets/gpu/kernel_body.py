@@ -404,7 +404,8 @@ def drafted(task: Task, counters: Sequence[str], names: Sequence[str], fresh: Fr
     sizes = sizes_of(setting.settings)
     axes = with_blocks(sizes, axes_of(launch, picked, names, known))
     alone = _frame(setting, launch, uncut(launch, axes), known, names, fresh)
-    own = [each for each in found if each.access.memory.variable.name in private]
+    scalars = [each for each in setting.shared if each[1].memory.variable.name in private]
+    own = references(launch, setting.region.scop, scalars)
     if summed is not None and task.total is not None and not own:
         return Draft(alone, added_up(alone, summed, task.total, task.total.scratch), names)
     choice, unaligned = _wide(setting, launch, blocking(launch, axes, found, sizes), found)

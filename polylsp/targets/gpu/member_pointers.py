@@ -14,7 +14,7 @@ from polylsp.emit.directive_placing import line_before, takes_a_declaration
 from polylsp.emit.subject import Again, Subject
 from polylsp.ir.effects import effects, places_in
 from polylsp.ir.must_execute import always_run, reads_of
-from polylsp.ir.program import Assign, Field, Floating, Index, Integer, Place, Pointer, Site
+from polylsp.ir.program import Assign, Field, Floating, Index, Integer, Place, Pointer, Site, Variable, within
 from polylsp.ir.verdict import Assumption, Parallel
 from polylsp.model.action import Answer, Declined, Replacement
 from polylsp.model.facts import parallel_roots
@@ -24,7 +24,7 @@ from polylsp.targets.gpu.members import (
     as_written,
     is_first,
     is_plain,
-    is_steady,
+    modelled_around,
     with_members,
     written,
 )
@@ -36,7 +36,7 @@ def _hoisted(subject: Subject, ordinal: int) -> tuple[tuple[Replacement, ...], t
     local variables before a nest and use these in it, and their assumptions; none where there are no such
     pointers, or the text does not say them plainly. That a nest leaves numbers as they are, also by names
     that are assumed to lead elsewhere, rests on the verdicts of its loops."""
-    outer = subject.outermost(ordinal)
+    outer = modelled_around(subject, ordinal)
     seen = with_members(subject, ordinal)
     if not takes_a_declaration(subject, stretch_of(subject, outer)):
         return (), ()
@@ -70,7 +70,7 @@ def _numbers(subject: Subject, seen: Subject, ordinal: int) -> dict[Site, str]:
     """Numbers in structures that the outermost loop around a loop reads and leaves as they are, as the source
     writes them, by the sites where it reads them; `seen` is the function with variables for them. None where
     it uses one in another way."""
-    outer, roots = subject.outermost(ordinal), parallel_roots(subject.facts, ordinal)
+    outer, roots = modelled_around(subject, ordinal), parallel_roots(subject.facts, ordinal)
     if not roots or not all(isinstance(root.verdict, Parallel) for root in roots):
         return {}
     changed, fixed = effects(seen.loop(outer.ordinal)).scalars, _unwritten(subject, outer.ordinal)
@@ -116,7 +116,7 @@ def hoisted_first(subject: Subject, ordinal: int, settings: Settings, edit: Edit
 def steady_pointers(subject: Subject, ordinal: int) -> dict[Site, str]:
     """Pointers in structures by which the outermost loop around a loop reaches elements, as the source writes
     them, by the sites of the places that begin with them: none where the loop sets a pointer in memory."""
-    outer = subject.outermost(ordinal)
+    outer = modelled_around(subject, ordinal)
     nest = subject.nest(outer.ordinal)
     accesses = nest[1].scop.accesses if nest is not None else ()
     if nest is None or any(a.kind == "write" and isinstance(a.memory.element, Pointer) for a in accesses):
@@ -126,9 +126,17 @@ def steady_pointers(subject: Subject, ordinal: int) -> dict[Site, str]:
         count = max((k + 1 for k in range(len(place.steps)) if _leads_on(place, k)), default=0)
         steps, root = place.steps[:count], place.variable
         first = all(is_first(place, k) for k, s in enumerate(steps) if isinstance(s, Index))
-        if count and first and is_plain(root, steps) and is_steady(subject, root, steps):
+        if count and first and is_plain(root, steps) and _is_left(subject, root, outer.site):
             found[place.site] = written(root, steps)
     return found
+
+
+def _is_left(subject: Subject, root: Variable, site: Site) -> bool:
+    """True if the code at a site leaves a variable as it is."""
+    own = root.storage in ("local", "parameter") and not root.escapes
+    calls = any(within(each.site, site) for each in subject.effects.calls)
+    is_set = any(within(each.site, site) for each in subject.assigned(root))
+    return not is_set and (own or not calls or not isinstance(root.type, Pointer))
 
 
 def _leads_on(place: Place, number: int) -> bool:

@@ -37,6 +37,7 @@ from polylsp.ir.program import (
 )
 from polylsp.ir.spelling import is_zero
 from polylsp.model.action import Answer, Declined
+from polylsp.model.facts import LoopFacts
 from polylsp.poly.scop import Access, Memory, Scop
 from polylsp.targets.gpu.device_names import RESERVED, Fresh
 
@@ -68,9 +69,16 @@ def with_members(subject: Subject, ordinal: int = 0) -> Subject:
     return _with(subject, _aliases(subject, site), site)
 
 
+def modelled_around(subject: Subject, ordinal: int) -> LoopFacts:
+    """The outermost loop around a loop that has a model, or the loop itself."""
+    facts = subject.known(ordinal)
+    return next((each for each in subject.around(ordinal) if subject.nest(each.ordinal) is not None), facts)
+
+
 def _around(subject: Subject, ordinal: int) -> Site | None:
-    """Site of the outermost loop around a loop, and of the function's body (`None`) around no loop (0)."""
-    return subject.outermost(ordinal).site if ordinal else None
+    """Site of the outermost loop around a loop, as far as there is a model, and of the function's body
+    (`None`) around no loop (0)."""
+    return modelled_around(subject, ordinal).site if ordinal else None
 
 
 def _with(
@@ -165,7 +173,7 @@ def _found(subject: Subject, aliases: Mapping[str, Place], fresh: Fresh, own: li
         plain = all(len(each.steps) == 1 for each in own) and led is not None
         return _Found(root, led, False, None) if plain and led is not None else None
     last = steps[-1]
-    if not isinstance(last, Field) or not is_plain(root, steps) or not is_steady(subject, root, steps):
+    if not isinstance(last, Field) or not is_plain(root, steps) or not _is_steady(subject, root, steps):
         return None
     numbers, before = _numbers(last.type), _steps_before(root, aliases)
     chosen = [k for k, s in enumerate(steps) if isinstance(s, Index) and not all(is_first(p, k) for p in own)]
@@ -238,7 +246,7 @@ def is_plain(root: Variable, steps: tuple[Index | Field, ...]) -> bool:
     return not unions and not bit_field and not root.per_thread and len(inner) == len(types)
 
 
-def is_steady(subject: Subject, root: Variable, steps: tuple[Index | Field, ...]) -> bool:
+def _is_steady(subject: Subject, root: Variable, steps: tuple[Index | Field, ...]) -> bool:
     """True if the pointers on the way lead to the same place at all times at which loops use it."""
     loops = [loop.site for loop in subject.facts.loops if loop.depth == 1]
     first = min((loop.first for loop in loops), default=0)

@@ -1,15 +1,19 @@
-"""Code that loops need before them to run on a device: local variables with the pointers of structures
-(`d->x[i]`), counters of their own. The text with these is read and analysed like any other before the edit is
-made of it. Local pointers to rows need no text: subscripts stand for them in the program that is analysed."""
+"""Code and models that loops need to run on a device: counters of their own, models of loops alone. A text is
+read and analysed like any other before the edit is made of it. Local pointers to rows need no text: they are
+subscripts in the program that is analysed."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 
+import islpy as isl
+
 from polylsp.analysis.scop.regions import Nest
-from polylsp.analysis.scop.single_loops import alone
+from polylsp.analysis.scop.single_loops import again, alone
+from polylsp.analysis.scop.summaries import Calls
 from polylsp.core.language import C
 from polylsp.core.settings import Settings
 from polylsp.core.text import Span
@@ -61,6 +65,7 @@ from polylsp.poly.budget import budgeted
 from polylsp.poly.scop import Access, Scop
 from polylsp.schedule.statement_leaves import counter
 from polylsp.targets.directives.host_code import starts
+from polylsp.targets.directives.loop_nesting import work_of
 from polylsp.targets.directives.rewriting import Edit, differences
 from polylsp.targets.gpu.members import with_members
 
@@ -76,20 +81,114 @@ def settled_first(subject: Subject, ordinal: int, settings: Settings, edit: Edit
     """The edit of a loop whose sizes cannot be written as what they were computed from, if it is not made
     otherwise, by a model in which they have their names alone."""
     first = edit(subject, ordinal, settings)
-    nest = subject.nest(ordinal) if isinstance(first, Declined) and first.unsized and ordinal else None
-    if nest is None:
+    if not isinstance(first, Declined) or not first.unsized or not ordinal:
         return first
-    facts = subject.known(ordinal)
+    seen = with_loop_alone(subject, ordinal, settings)
+    found = edit(seen, ordinal, settings) if seen is not None else first
+    return first if isinstance(found, Declined) else found
+
+
+def with_loop_alone(subject: Subject, ordinal: int, settings: Settings, only: bool = False) -> Subject | None:
+    """The function with a model of one loop alone, in which what is computed before it has its names; `only`:
+    the loops around have no model. `None` where it cannot be modelled so."""
+    nest, facts = subject.nest(ordinal), subject.known(ordinal)
+    if nest is None:
+        return None
     inside = [each.ordinal for each in subject.facts.loops if within(each.site, facts.site)]
     changed = ((each, effects(subject.loop(each)).scalars) for each in inside)
     live = frozenset(name for each, own in changed for name in own & subject.live_after[each])
-    model = budgeted(settings.max_operations, lambda: alone(nest[1], ordinal, subject.calls, live))
+    model_of = _as_it_is if only else alone
+    model = budgeted(settings.max_operations, lambda: model_of(nest[1], ordinal, subject.calls, live))
     if not isinstance(model, Nest):
+        return None
+    around = {each.ordinal for each in subject.around(ordinal)} if only else set[int]()
+    pairs = zip(subject.facts.nests, subject.nests, strict=True)
+    others = [pair for pair in pairs if around.isdisjoint(pair[0].loops)]
+    nests = (replace(nest[0], loops=tuple(inside), site=facts.site), *(each for each, _ in others))
+    seen = replace(subject, facts=replace(subject.facts, nests=nests))
+    return replace(seen, nests=(model, *(each for _, each in others)))
+
+
+def _as_it_is(nest: Nest, ordinal: int, calls: Calls, live: frozenset[str]) -> Nest | None:
+    """The model of one loop of a nest, in which all that is fixed while it runs is a parameter."""
+    entry = nest.entries.get(ordinal)
+    if entry is None:
+        return None
+    active = entry.active
+    for number, frame in enumerate(entry.frames):
+        # The number of an iteration has no name in C where no variable counts it.
+        if frame.loop.kind != "for":
+            active = active.drop_constraints_involving_dims(isl.dim_type.set, number, 1)
+    return again(replace(entry, active=active), deepcopy(nest.parameters), calls, live)
+
+
+def inner_first(
+    subject: Subject, ordinal: int, settings: Settings, editing: Callable[[Again], Edit], reread: Again
+) -> Answer:
+    """The edit of loops on a device; where they cannot run there together with the loop around, the edits of
+    the parallel loops in it, each alone, as one: their data move in each iteration of that loop, which loops
+    of few operations do not pay for. `editing` gives the edit of a loop that reads other texts by some
+    function."""
+    first = editing(reread)(subject, ordinal, settings)
+    roots = parallel_roots(subject.facts, ordinal) if isinstance(first, Declined) else ()
+    if not isinstance(first, Declined) or not any(subject.around(root.ordinal) for root in roots):
         return first
-    nests = (replace(nest[0], loops=tuple(inside), site=facts.site), *subject.facts.nests)
-    seen = replace(subject, facts=replace(subject.facts, nests=nests), nests=(model, *subject.nests))
-    found = edit(seen, ordinal, settings)
-    return first if isinstance(found, Declined) else found
+    found: list[Edited] = []
+    reasons = [_why_apart(subject, ordinal, first)] if any(each.ordinal != ordinal for each in roots) else []
+    now: Subject | None = subject
+    # The last loop comes first, so that those before it keep their numbers.
+    for root in reversed(roots):
+        count = root.ordinal - len(subject.facts.loops)
+
+        def alone_again(text: str, function: str = "", count: int = count) -> Subject | None:
+            # Loops that find sizes are inserted before it.
+            made = reread(text, function)
+            number = count + len(made.facts.loops) if made is not None else 0
+            return with_loop_alone(made, number, settings, only=True) if made is not None else None
+
+        seen = with_loop_alone(now, root.ordinal, settings, only=True) if now is not None else None
+        one = _too_small(seen, root, settings) if seen is not None and root.ordinal != ordinal else None
+        if one is None:
+            one = editing(alone_again)(seen, root.ordinal, settings) if seen is not None else first
+        if isinstance(one, Edited) and now is not None:
+            found.insert(0, one)
+            now = reread(applied(now.text, one.replacements))
+        elif isinstance(one, Declined) and one.reason != first.reason:
+            reasons.insert(1, one.reason)
+    return edited_together(subject, now, found, reasons) if found and now is not None else first
+
+
+def _why_apart(subject: Subject, ordinal: int, declined: Declined) -> str:
+    """Remark that the loops in a loop run on the device one by one."""
+    facts = subject.known(ordinal)
+    which = f"the loop `{facts.iterator or facts.kind}`"
+    return (
+        f"Data move to the device and back in each iteration of {which}, which stays on the host: "
+        f"{declined.reason[:1].lower()}{declined.reason[1:]}"
+    )
+
+
+def _too_small(seen: Subject, root: LoopFacts, settings: Settings) -> Declined | None:
+    """Refusal of a loop inside of others whose operations are few, and known to be."""
+    work = work_of(seen, root)
+    if work is None or work.factors or work.known >= settings.offload_threshold:
+        return None
+    which = f"the loop `{root.iterator or root.kind}` in line {seen.line_number(root.site)}"
+    count = f"{work.known:,}"
+    return Declined(f"Only about {count} operations of {which} run at once: moving its data costs more.")
+
+
+def edited_together(
+    subject: Subject, made: Subject, found: Sequence[Edited], remarks: Sequence[str]
+) -> Edited:
+    """Edits that lead one after the other to the function as `made`, as one."""
+    return Edited(
+        tuple(differences(subject.text, made.text)),
+        tuple(dict.fromkeys(each for one in found for each in one.assumptions)),
+        tuple(dict.fromkeys([*(each for one in found for each in one.remarks), *remarks])),
+        created=tuple(each for one in found for each in one.created),
+        device_code=tuple(each for one in found for each in one.device_code),
+    )
 
 
 def counted_first(subject: Subject, ordinal: int, settings: Settings, edit: Edit, again: Again) -> Answer:
