@@ -198,7 +198,9 @@ def _by_other_names(
             ):
                 is_harmless = _is_another(context, of)
             case ast.AugAssign(target=of, op=ast.Mult()):
-                is_harmless = isinstance(of, ast.Subscript) or _is_another(context, of)
+                # A number that a name has may be known by its use alone, which a list allows too.
+                is_number = isinstance(context.kind(of), Number)
+                is_harmless = isinstance(of, ast.Subscript) or (not is_number and _is_another(context, of))
             case _:
                 continue
         if not is_harmless:
@@ -229,8 +231,10 @@ def _call_changes(
 
 
 def _is_another(context: Context, node: ast.expr) -> bool:
-    """True for what is no list, and for a list of the function that has one name."""
-    return _is_apart(context, node) or isinstance(context.kind(node), Array | Number)
+    """True for what is certainly no list, and for a list of the function that has one name."""
+    kind = context.kind(node)
+    is_array = isinstance(kind, Array) and not (kind.assumed or kind.guessed or kind.lists)
+    return is_array or isinstance(kind, Number) or _is_apart(context, node)
 
 
 def _is_apart(context: Context, node: ast.expr) -> bool:
