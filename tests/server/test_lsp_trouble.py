@@ -306,8 +306,9 @@ async def test_a_worker_killed_while_busy_loses_no_answer(start, tmp_path: Path)
     uri = editor.open(F + G + H.replace("a[j]", "MARK_begun[j] + WAIT_later[j]"))
     await editor.begun(tmp_path / "begun")
     status = await editor.execute("polylsp.status")
-    (tmp_path / "later").touch()
     os.kill(status["workerPid"], signal.SIGKILL)
+    # Not before: the worker could answer until the signal comes.
+    (tmp_path / "later").touch()
     await editor.diagnostics(uri, 1, "parallel-loop", "sequential-loop", "parallel-loop")
     assert (await editor.execute("polylsp.status"))["workerRestarts"] == 1
 
