@@ -468,8 +468,8 @@ async def test_a_worker_killed_from_outside_is_asked_again(start, tmp_path: Path
     request = editor.sent(types.CODE_ACTION_RESOLVE, action)
     await editor.begun(tmp_path / "begun")
     status = await editor.execute("polylsp.status")
-    (tmp_path / "later").touch()
     os.kill(status["workerPid"], signal.SIGKILL)
+    (tmp_path / "later").touch()
     assert only_edit(await request)[1] == "#pragma openmp\n"
 
 

@@ -246,6 +246,10 @@ def _doubt(conflicts: Conflicts, conflict: Conflict) -> Rejection:
             own = f"if each iteration uses its own `{access.memory.path}`, declare it inside the loop"
             advice = "" if access.memory.shape else own
             return Rejection("non-affine-condition", access.site, text, advice)
+    if write.update in ("min", "max") and not write.exact and write.memory.shape:
+        # A minimum is written where a number is smaller.
+        text = f"whether `{readable(write.text)}` is written depends on data"
+        return Rejection("non-affine-condition", write.site, text, "")
     text = f"`{write.text}` may be the same element in two iterations"
     if not write.memory.shape:
         text = f"the value of `{write.text}` may be passed on from one iteration to a later one"
