@@ -280,30 +280,34 @@ class _Decisions:
             inside = [s for s in walk(each.body) if isinstance(s, Assign) and s.target.variable.name == name]
             if steps and not inside:
                 return all(_step_sign(step) for step in steps)
-        values = [s for s in self.order if isinstance(s, Assign) and s.target.variable.name == name]
+        values = self._assigning({name})
         return bool(values) and all(id(each) in self.sure and _step_sign(each) for each in values)
 
     def narrowing(self) -> tuple[Expr, Assign] | None:
         """A comparison of data by which each iteration chooses which of the variables in the loop's test it
-        moves, as in a binary search, with what a branch assigns. What is compared depends on
-        these variables, so that the next iteration compares something else."""
+        moves, as in a binary search, with what a branch assigns. What is compared depends on these variables,
+        so that the next iteration compares something else."""
         test = self.loop.condition
         tested = self._found_by(test, -1) & self.changed if test is not None else set[str]()
         for choice in (s for s in self.order if isinstance(s, If) and id(s) in self.sure):
             at, branches = self.number[id(choice)], (choice.then, choice.otherwise)
             one, other = ([s for s in always_run(b) if isinstance(s, Assign)] for b in branches)
             sets, others = ({s.target.variable.name for s in each} & tested for each in (one, other))
-            moves = [
-                s for s in self.order if isinstance(s, Assign) and s.target.variable.name in sets | others
-            ]
-            inside = {id(s) for branch in branches for s in walk(branch)}
-            computed = (s.operator is not None or self._found_by(s.value, at) & tested for s in moves)
-            if not sets or not others or sets == others or not all(id(s) in inside for s in moves):
+            if not sets or not others or sets == others:
                 continue
+            moves = self._assigning(sets | others)
+            inside = {id(s) for branch in branches for s in walk(branch)}
+            if not all(id(s) in inside for s in moves):
+                continue
+            computed = (s.operator is not None or self._found_by(s.value, at) & tested for s in moves)
             for part, _ in _parts(choice.condition, True) if all(computed) else ():
                 if self.from_data(part, at) and self._found_by(part, at) & (sets | others):
                     return part, moves[0]
         return None
+
+    def _assigning(self, names: set[str]) -> list[Assign]:
+        """The assignments to some variables and their parts, in their order in an iteration."""
+        return [s for s in self.order if isinstance(s, Assign) and s.target.variable.name in names]
 
     def _found_by(self, value: Expr, at: int) -> set[str]:
         """The variables on which a value before a statement depends, by what each iteration surely assigns
@@ -314,7 +318,7 @@ class _Decisions:
             pending += (each for place in places for each in subscripts(place))
             for name in {place.variable.name for place in places if not place.steps} - found:
                 found.add(name)
-                values = [s for s in self.order if isinstance(s, Assign) and s.target.variable.name == name]
+                values = self._assigning({name})
                 if len(values) == 1 and id(values[0]) in self.sure and values[0].operator is None:
                     pending += [values[0].value] if self.number[id(values[0])] < at else []
         return found

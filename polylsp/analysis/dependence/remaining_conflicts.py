@@ -238,18 +238,17 @@ def _doubt(conflicts: Conflicts, conflict: Conflict) -> Rejection:
             element = readable(access.text)
             text = f"which element `{element}` is depends on data, so two iterations may use the same one"
             return Rejection("non-affine-subscript", access.site, text, "")
-    for access in (write, conflict.source, conflict.sink):
-        if conflicts.statement(access).guards:
-            word = "written" if access.kind == "write" else "read"
-            text = f"whether `{readable(access.text)}` is {word} depends on data"
-            # An element of an array, or of a structure, cannot be declared anew.
-            own = f"if each iteration uses its own `{access.memory.path}`, declare it inside the loop"
-            advice = "" if access.memory.shape else own
-            return Rejection("non-affine-condition", access.site, text, advice)
+    chosen = [a for a in (write, conflict.source, conflict.sink) if conflicts.statement(a).guards]
     if write.update in ("min", "max") and not write.exact and write.memory.shape:
         # A minimum is written where a number is smaller.
-        text = f"whether `{readable(write.text)}` is written depends on data"
-        return Rejection("non-affine-condition", write.site, text, "")
+        chosen.append(write)
+    for access in chosen:
+        word = "written" if access.kind == "write" else "read"
+        text = f"whether `{readable(access.text)}` is {word} depends on data"
+        # An element of an array, or of a structure, cannot be declared anew.
+        own = f"if each iteration uses its own `{access.memory.path}`, declare it inside the loop"
+        advice = "" if access.memory.shape else own
+        return Rejection("non-affine-condition", access.site, text, advice)
     text = f"`{write.text}` may be the same element in two iterations"
     if not write.memory.shape:
         text = f"the value of `{write.text}` may be passed on from one iteration to a later one"

@@ -326,13 +326,13 @@ def with_operator(assign: Assign) -> Expr:
     if isinstance(assign.target.type, Pointer):
         return Binary(assign.operator, target, assign.value, assign.target.type, assign.site)
     # A shift has the type of what is shifted, the others that to which both operands are converted.
-    of_target = assign.operator in ("<<", ">>") and _is_int_or_wider(assign.target.type)
+    of_target = assign.operator in ("<<", ">>") and is_int_or_wider(assign.target.type)
     kind = assign.target.type if of_target else assign.value.type
     whole = Binary(assign.operator, target, assign.value, kind, assign.site)
     return whole if kind == assign.target.type else Cast(whole, assign.target.type, assign.site)
 
 
-def _is_int_or_wider(kind: Type) -> bool:
+def is_int_or_wider(kind: Type) -> bool:
     """True for integers that computations do not widen."""
     return isinstance(kind, Integer) and kind.bits >= 32
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from polylsp.analysis.scop.accesses import with_operator
+from polylsp.analysis.scop.accesses import is_int_or_wider, with_operator
 from polylsp.analysis.scop.call_effects import changed_by_calls
 from polylsp.analysis.scop.evaluation import value_of
 from polylsp.analysis.scop.summaries import Calls
@@ -268,14 +268,12 @@ def _growth(value: Expr, variable: Variable) -> bool | None:
     is so where the variable is not negative; `None` if it may be less."""
     match value:
         case Read(Place(named, ())):
-            is_wide = isinstance(named.type, Integer) and named.type.bits >= _INT
-            return True if named == variable and is_wide else None
+            return True if named == variable and is_int_or_wider(named.type) else None
         case Binary("+", of, Constant(by)) | Binary("+", Constant(by), of) if by >= 0:
             return _growth(of, variable)
-        case Binary("*", of, Constant(by)) | Binary("*", Constant(by), of) if by >= 1:
-            return None if _growth(of, variable) is None else False
-        case Binary("<<", of, Constant()):
-            return None if _growth(of, variable) is None else False
+        case Binary("*", of, Constant(by)) | Binary("*", Constant(by), of) | Binary("<<", of, Constant(by)):
+            is_larger = by >= 1 or value.operator == "<<"
+            return None if not is_larger or _growth(of, variable) is None else False
         case _:
             return None
 
@@ -284,14 +282,10 @@ def _has_upper_bound(loop: Loop, variable: Variable) -> bool:
     """True if the test of a loop is that a variable is below a number."""
     match loop.condition:
         case Binary("<" | "<=", left, _):
-            return _reads(stripped(left), variable)
+            tested = stripped(left)
+            return isinstance(tested, Read) and not tested.place.steps and tested.place.variable == variable
         case _:
             return False
-
-
-def _reads(value: Expr, variable: Variable) -> bool:
-    """True for the value of a variable."""
-    return isinstance(value, Read) and not value.place.steps and value.place.variable == variable
 
 
 def _compared(condition: Expr) -> Iterator[Expr]:

@@ -138,8 +138,9 @@ def splits(subscript: Poly, layout: Layout, iterators: frozenset[str]) -> dict[t
     found: dict[tuple[Poly, ...], bool] = {}
     backwards = any(c < 0 and _varies_in(m, iterators) for m, c in subscript.terms)
     ways = ("whole", "none", "but one") if backwards else ("whole", "none")
+    plain = [ways for _ in layout.strides[:-1]]
     rounded = [ways if s.as_constant is None else ("rounded",) for s in layout.strides[:-1]]
-    for options in ([ways] * len(rounded), rounded):
+    for options in (plain, rounded) if rounded != plain else (plain,):
         for takes in product(*options):
             found.setdefault(_split(subscript, layout, iterators, takes), "rounded" in takes)
     return found

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import islpy as isl
 
-from polylsp.analysis.scop.accesses import with_operator
+from polylsp.analysis.scop.accesses import is_int_or_wider, with_operator
 from polylsp.analysis.scop.call_effects import changed_by_calls
 from polylsp.analysis.scop.counters import (
     Counter,
@@ -242,7 +242,7 @@ def _note_overflow(bound: Poly, scope: Scope, counter: Counter, frame: Frame) ->
     """A signed counter that begins beyond its bound overflows, so there are no such executions. Raises
     NotAffineError."""
     of_type = counter.variable.type if counter.variable is not None else None
-    wide = isinstance(of_type, Integer) and of_type.bits >= 32
+    wide = of_type is not None and is_int_or_wider(of_type)
     if wide and abs(counter.step) == 1 and not scope.guards and early_exit(frame.loop) is None:
         beyond = scope.where(Compare(">=", -_way(bound, counter, frame) - 1))
         frame.undefined = beyond.params()

@@ -110,9 +110,12 @@ def enter_loop(loop: Loop, scope: Scope) -> Entered:
     changed = changed_variables(loop, scope.calls)
     amounts = amounts_of(loop, scope, changed)
     counter = counter_of(loop, scope, changed, amounts)
-    outside, least = scope.environment, least_values(loop, scope)
+    outside = scope.environment
+    # What has the same step in each round has a value of its own.
+    others = changed.keys() - amounts.keys()
+    least = {n: first for n, first in least_values(loop, scope).items() if n in others} if others else {}
     frame = _push(loop, scope, counter, changed)
-    frame.least = {name: first for name, first in least.items() if name not in amounts}
+    frame.least = least
     frame.even = frozenset(amounts)
     frame.start = counter.start if counter.variable is not None else None
     dimension = Poly.atom(Symbol(frame.dimension))
