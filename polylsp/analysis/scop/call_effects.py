@@ -97,6 +97,12 @@ def is_quiet(call: Call, calls: Calls) -> bool:
     return call.pure or call.reads_memory or known
 
 
+def is_null(argument: Expr) -> bool:
+    """True for a null pointer constant: a callee accesses nothing through it (C11 6.5.3.2p4)."""
+    value = stripped(argument)
+    return isinstance(argument.type, Pointer) and isinstance(value, Constant) and value.value == 0
+
+
 def inlined(call: Call, calls: Calls) -> Expr | None:
     """Value of a call whose callee only returns an expression of its parameters, as an expression of the
     arguments; `None` for any other callee."""
@@ -172,10 +178,14 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
     for presumed in summary.presumed:
         _presume(call, presumed, summary, scope)
     for number, name in summary.seen_as:
+        if is_null(call.arguments[number]):
+            continue
         _object_to_other_type(call.arguments[number], name, scope)
     known = tuple(_integers_passed(call, summary, scope))
     found = list(_counters_named(call, summary, scope))
     for access in summary.accesses:
+        if access.parameter >= 0 and is_null(call.arguments[access.parameter]):
+            continue
         start = _start(call, access, scope)
         if isinstance(start, Opaque):
             scope.object_to(start)
@@ -211,9 +221,8 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
         text = spell(_pointer(call, access)) if access.parameter >= 0 else access.variable.source_name
         site = call.arguments[access.parameter].site if access.parameter >= 0 else call.site
         update = access.update if access.parameter < 0 or _is_address_of_number(call, access) else None
-        made = RawAccess(
-            path, access.kind, site, access.type, path.base.variable, text, exact, update, elements
-        )
+        of_type = _type_seen(call, access)
+        made = RawAccess(path, access.kind, site, of_type, path.base.variable, text, exact, update, elements)
         made.reached = _reached(call, access, path)
         made.bytewise = access.bytewise
         made.called = True
@@ -223,6 +232,14 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
         made.extents = declared_extents(path.base, path.steps, scope)
         found.append(made)
     return found
+
+
+def _type_seen(call: Call, access: SummaryAccess) -> Type:
+    """Type of the elements that a call accesses: behind a `void *`, which a callee can only release, that of
+    the elements which the caller has there."""
+    is_untyped = access.type == OtherType("void") and access.parameter >= 0
+    seen = element_of(stripped(_pointer(call, access)).type) if is_untyped else None
+    return access.type if seen is None else seen
 
 
 def _of_arguments(
@@ -239,6 +256,8 @@ def _of_arguments(
         if isinstance(element_of(v.type), (Integer, Floating))
     }
     given = [call.arguments[numbers[name]] for name in assumption.subjects if name in numbers]
+    if any(map(is_null, given)):
+        return ()
     if len(given) != 2:
         here = no_overlap(*(_of_caller(name, call, summary) for name in assumption.subjects))
         if _is_part(*here.subjects):
@@ -315,7 +334,7 @@ def _as_size(argument: Expr) -> Expr:
 def _released(call: Call, scope: Scope) -> list[RawAccess]:
     """The access of `free`: no use of the memory may come after it, as after a write of all of it."""
     pointer = stripped(call.arguments[0])
-    if not isinstance(pointer.type, Pointer):
+    if not isinstance(pointer.type, Pointer) or is_null(pointer):
         return []
     start = resolve_pointer(pointer, scope, value_of)
     if isinstance(start, Opaque):

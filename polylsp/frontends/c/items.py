@@ -29,6 +29,7 @@ from polylsp.frontends.c.text_layout import (
     Cut,
     Scanner,
     blanked,
+    directive_end,
     directive_word,
     function_name,
     harmless_before,
@@ -417,7 +418,7 @@ def _body_directive(scan: ItemScan, start: int, end: int) -> bool:
     """Follow a directive in the body; true if the function's header starts anew after it."""
     word = directive_word(scan.text, start)
     if word not in ("pragma", "line"):
-        scan.pieces.append("\n" + scan.text[start:end].rstrip() + "\n")
+        scan.pieces.append("\n" + scan.text[start : directive_end(scan.text, start, end)] + "\n")
     if word in ("if", "ifdef", "ifndef"):
         scan.conditionals.append(Conditional(scan.opened, 0))
     elif word in ("else", "elif", "elifdef", "elifndef"):

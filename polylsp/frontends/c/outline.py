@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from polylsp.frontends.c.items import ItemScan, scan_body, scan_header
-from polylsp.frontends.c.text_layout import DIRECTIVE, Cut, Scanner, skip_blank, starts_line, trimmed
+from polylsp.frontends.c.text_layout import DIRECTIVE, Cut, Scanner, directive_end, skip_blank, starts_line
 from polylsp.frontends.c.tokens import normalise
 
 ItemKind = Literal["function", "declaration", "directive", "stray"]
@@ -150,7 +150,7 @@ def _cut(scanner: Scanner, start: int, items: Sequence[Item], starts: Sequence[i
     if first in "#%" and (first == "#" or text.startswith("%:", start)) and starts_line(text, start):
         directive = DIRECTIVE.match(text, start)
         assert directive is not None
-        return Cut("directive", start, max(trimmed(text, start, directive.end()), start + 1))
+        return Cut("directive", start, directive_end(text, start, directive.end()))
     if first in "};)":
         return Cut("stray", start, start + 1)
     scan = ItemScan(scanner, start, items, starts)

@@ -116,6 +116,14 @@ def trimmed(text: str, start: int, end: int, but: str = "") -> int:
     return end
 
 
+def directive_end(text: str, start: int, end: int) -> int:
+    """End of the last word of a directive: what goes on in an empty line (`x; \\`) ends there."""
+    end = trimmed(text, start, end)
+    while end > start and text[end - 1] == "\\":
+        end = trimmed(text, start, end - 1)
+    return max(end, start + 1)
+
+
 # --------------------------------------------------------------------------------------------------
 # Scanned text that is being cut into items, and the extent of the scan.
 #

@@ -30,7 +30,7 @@ _WORDS = r"[^\x00-\x23\x25-\x40\x5b-\x5e\x60\x7b-\x7f][\w$]*"
 
 _TOKEN = rf"""
   (?:[ \t\f\v]|\n)+ | {CONTINUATION} | {LINE_COMMENT.replace("#", "[#]")}
-| ({_WORDS}(?:(?<=L)(?:{STRING}|{CHARACTER})|(?<=[uU8])(?:{STRING}|{CHARACTER}))?)
+| ({_WORDS}(?:(?=["'])(?:(?<=(?<![\w$])[LuU])|(?<=(?<![\w$])u8))(?:{STRING}|{CHARACTER}))?)
 | (\.?\d(?:[eEpP][+-]|[\w.])*)
 | ({STRING}|{CHARACTER})
 | (/\*|<<=|>>=|\.\.\.|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^=]=|\#\#|<:|:>|<%|%>|%:|.)
