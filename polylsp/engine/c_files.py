@@ -19,6 +19,7 @@ from polylsp.core.processes import Mishap, Stop, contained
 from polylsp.core.query import digest, query
 from polylsp.core.settings import Settings
 from polylsp.core.text import Span
+from polylsp.engine.c_project import includer, is_part
 from polylsp.engine.prepared import (
     FEW,
     Functions,
@@ -190,15 +191,30 @@ def read(
     observe: Observer | None = None,
 ) -> Functions:
     """The functions of a C file."""
-    options = options_for(path, settings)
     items = _outlined(state, text)
-    known = environment_of(items.items, path, options)
+    known, options, questions = _situated(path, items, settings)
     reader = _Reader(state, items, known, stopped, observe)
     prepared = reader.all()
     problems = partial(_findings, text, items, known, options)
     included = _included(state, items, known, prepared)
     own = _resident(items, prepared), _serial(prepared)
-    return Functions(prepared, problems, *own, included, questions=_questions(path, known))
+    return Functions(prepared, problems, *own, included, questions=questions)
+
+
+def _situated(
+    path: str, items: Outline, settings: Settings
+) -> tuple[Environment, Options, tuple[Question, ...]]:
+    """The environment of a file, and the options it has there: of one that is a part of others, as the
+    nearest includes it. Also the questions about other files that these rest on."""
+    options = options_for(path, settings)
+    known = environment_of(items.items, path, options)
+    if not is_part(items.items, known):
+        return known, options, _questions(path, known)
+    found, asked = includer(path, settings.cache), ("includer", path)
+    if found is not None:
+        options = replace(options, includer=found)
+        known = environment_of(items.items, path, options)
+    return known, options, (*_questions(path, known), asked)
 
 
 def _questions(path: str, known: Environment) -> tuple[Question, ...]:
@@ -222,7 +238,7 @@ def read_urgent(
     """Some functions of a file of which many were not read before: those in a focus, or else the first, and
     all that they call. None where directives may say something of functions beside those they stand in."""
     items = _outlined(state, text)
-    known = environment_of(items.items, path, options_for(path, settings))
+    known, _, _ = _situated(path, items, settings)
     reader = _Reader(state, items, known, stopped, observe)
     directed = ("pragma" in text.lower() and _DIRECTIVES.search(text)) or known.has_pragma_operator
     if directed or len(reader.unread()) <= FEW:

@@ -18,6 +18,7 @@ from polylsp.core.query import digest
 from polylsp.core.settings import Settings
 from polylsp.core.source_files import absolute, changed_since, signature
 from polylsp.core.text import Span
+from polylsp.engine.c_project import includer
 from polylsp.engine.fact_cache import FactCache, FileRecord, FunctionRecord, fact_cache
 from polylsp.engine.prepared import Observer, Question, Stream, state_of, urgent_first
 from polylsp.engine.reading import Links, language_for
@@ -168,6 +169,8 @@ class _Asked:
                 return str(project_header(path, name, folder) or "")
             case ("options", path):
                 return digest(options_for(path, self.settings))
+            case ("includer", path):
+                return includer(path, self.settings.cache) or ""
             case ("home", path, name):
                 return self.links.defined_in(path, name) or ""
             case _:

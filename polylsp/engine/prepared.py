@@ -146,7 +146,8 @@ Question = tuple[str, ...]
 """A question about other files that a report rests on: its kind, then its subject. `("file", path)`, which
 was read, and `("stamp", path)`, which would be read if it were there: when it changed last; `("header", path,
 name, folder)`: the header that a file means by a name; `("options", path)`: those that a file is compiled
-with; `("home", path, name)`: the file that defines a function which a file calls."""
+with; `("home", path, name)`: the file that defines a function which a file calls; `("includer", path)`: the
+one that includes a file."""
 
 Observer = Callable[[str, str, int, int], None]
 """Called with a key, a function's name, and how many of how many functions are done."""

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from time import time
 from typing import TYPE_CHECKING, cast
 
 from polylsp.analysis.scop.summaries import NoSummary, Summary
 from polylsp.core.language import C, Language, language_of
 from polylsp.core.processes import Mishap, Stop, contained
-from polylsp.core.query import digest
 from polylsp.core.settings import Settings
-from polylsp.core.source_files import absolute, changed_since, decode, read_file, signature
+from polylsp.core.source_files import absolute
 from polylsp.core.text import Span
+from polylsp.engine.c_project import homes, text_of
 from polylsp.engine.decisions import summaries
-from polylsp.engine.fact_cache import fact_cache
 from polylsp.engine.prepared import (
     Functions,
     Observer,
@@ -29,9 +27,8 @@ from polylsp.engine.prepared import (
     never_stopped,
     state_of,
 )
-from polylsp.frontends.c.compile_options import nearest, project_of
+from polylsp.frontends.c.compile_options import nearest
 from polylsp.frontends.c.file_reading import stamp
-from polylsp.frontends.c.outline import outline
 from polylsp.frontends.c.types import in_library
 from polylsp.ir.library import effect_of
 from polylsp.ir.program import Read, Variable, subexpressions
@@ -106,7 +103,6 @@ def _reader(language: Language) -> Reader:
 # --------------------------------------------------------------------------------------------------
 
 
-_MOST_BYTES = 2_000_000
 _DEEPEST = 8
 """The largest number of files that a chain of calls may pass."""
 
@@ -180,7 +176,7 @@ class Links:
         found = self._linkable.get((home, name))
         if found is None:
             # Once for all callers: to ask whether the headers are still the same takes longer than a summary.
-            found = linkable(home, _text(home, stamp(home)), name, self.settings)
+            found = linkable(home, text_of(home, stamp(home)), name, self.settings)
             self._linkable[home, name] = found
             own = ("file", home), ("options", home), *found.questions
             self.questions.update(dict.fromkeys(own))
@@ -194,20 +190,9 @@ class Links:
         """The file that defines a function for others: the nearest to `path`, if there is just one."""
         folder = str(Path(path).parent)
         if folder not in self._homes:
-            stamped = tuple((one, stamp(one)) for one in project_of(path).sources)
-            self._homes[folder] = _homes(stamped, self.settings.cache)
+            self._homes[folder] = homes(path, self.settings.cache)
         near = nearest((one for one in self._homes[folder].get(name, ()) if one != path), folder)
         return near[0] if len(near) == 1 else None
-
-
-@lru_cache(maxsize=8)
-def _homes(sources: tuple[tuple[str, int], ...], cached: bool) -> Mapping[str, tuple[str, ...]]:
-    """By the name of a function, the files that define it; `sources` are the files with their stamps."""
-    found: dict[str, list[str]] = {}
-    for path, version in sources:
-        for name in _functions(path, version, cached):
-            found.setdefault(name, []).append(path)
-    return {name: tuple(paths) for name, paths in found.items()}
 
 
 def _seen_outside(summary: Summary | NoSummary, internal: frozenset[str], home: str) -> Summary | NoSummary:
@@ -238,26 +223,3 @@ def _seen_outside(summary: Summary | NoSummary, internal: frozenset[str], home: 
         counters=tuple(map(seen, summary.counters)),
         body=None,
     )
-
-
-@lru_cache(maxsize=4096)
-def _functions(path: str, version: int, cached: bool) -> frozenset[str]:
-    """The functions that a file defines; `cached`: they may come from the user's cache."""
-    begun, key = time(), f"defines-{digest(path, signature(path))}"
-    found = fact_cache().names(key) if cached else None
-    if found is None:
-        items = outline(_text(path, version)).items
-        found = frozenset(item.name for item in items if item.kind == "function")
-        if cached and not changed_since(path, begun):
-            fact_cache().put_names(key, found)
-    return found
-
-
-@lru_cache(maxsize=64)
-def _text(path: str, version: int) -> str:
-    """The text of a file as it was at that `stamp`; none of a file that is too long."""
-    try:
-        data = read_file(path, 1 + _MOST_BYTES // 2**20)
-    except OSError:
-        return ""
-    return decode(data) if len(data) <= _MOST_BYTES else ""

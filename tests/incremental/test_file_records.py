@@ -165,6 +165,16 @@ def test_a_header_that_goes_away_is_noticed(project: Project) -> None:
     assert [each.code for each in project.analysed().problems] == ["missing-header"]
 
 
+def test_the_file_that_includes_another_is_noticed(project: Project) -> None:
+    loop = "for (int i = 0; i < n; i++) x[LAST] = i;"
+    project.write("main.c", f"static void set(T *x, int n) {{ {loop} }}\n")
+    found: list[list[str]] = []
+    for place in ("x", "i", "0"):
+        found.append(project.verdicts())
+        project.write("whole.c", f'#define T float\n#define LAST {place}\n#include "main.c"\n')
+    assert [*found, project.verdicts()] == [["unknown"], ["unknown"], ["parallel"], ["sequential"]]
+
+
 def test_a_file_changed_while_it_was_read_has_no_record(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -233,7 +233,8 @@ _DATABASE_MB = 512
 class Options:
     """Preprocessor options. Paths are absolute, `defines` are `NAME` or `NAME=VALUE`. `database`
     is the compile_commands.json they come from, or where one would be looked for; `problem` says
-    why that file could not be used, or is empty."""
+    why that file could not be used, or is empty. `includer` is the file as whose part a file is read, after
+    what stands there before."""
 
     include_paths: tuple[str, ...] = ()
     quote_paths: tuple[str, ...] = ()
@@ -244,6 +245,7 @@ class Options:
     database: str = ""
     problem: str = ""
     max_file_mb: int = 32
+    includer: str = ""
 
     def with_openmp(self) -> Options:
         """The options with OpenMP switched on, unless they define or undefine `_OPENMP`."""

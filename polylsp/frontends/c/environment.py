@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -163,7 +163,9 @@ def _environment(
     skeleton: tuple[str, ...], functions: tuple[int, ...], path: str, options: Options, generation: int
 ) -> Environment:
     reading = Reading(path, options)
-    reading.begin()
+    if not reading.begin():
+        known = _environment(skeleton, functions, path, replace(options, includer=""), generation)
+        return replace(known, headers=(*known.headers, *reading.headers))
     reading.read_file(skeleton, frozenset(functions))
     reading.finish()
     return Environment(

@@ -124,9 +124,12 @@ class Reading:
     files: int = 0
     item: int = -1
     directive: str = ""
+    is_ahead: bool = False
+    """True from where an includer includes the file itself: what stands below is not read."""
 
-    def begin(self) -> None:
-        """Read the built-in declarations, and define and undefine the macros of the options."""
+    def begin(self) -> bool:
+        """Read the built-in declarations, define and undefine the macros of the options, and read what stands
+        in the includer, if there is one, before the file; false if the file is not included there."""
         self._read_header(str(BUNDLED / "polylsp_builtins.h"))
         for definition in self.options.defines:
             name, _, value = definition.partition("=")
@@ -137,6 +140,12 @@ class Reading:
             self.macros.pop(name, None)
         for name in self.options.forced_includes:
             self._include(f'"{name}"', str(Path(self.path).parent), f"-include {name}")
+        if not self.options.includer:
+            return True
+        self._read_header(self.options.includer)
+        self.pending.clear()
+        is_included, self.is_ahead = self.is_ahead, False
+        return is_included
 
     def read_file(self, skeleton: tuple[str, ...], functions: frozenset[int]) -> None:
         """Read the items of the file itself."""
@@ -240,6 +249,9 @@ class Reading:
             return
         name, angle = named
         for candidate in self._candidates(name, angle, folder):
+            if candidate == self.path and self.options.includer:
+                self.is_ahead = True
+                return
             if candidate in self.headers or (kind := why_no_file(candidate)) is None:
                 self._read_header(candidate)
                 return
@@ -315,7 +327,8 @@ class Reading:
         def perform(k: int) -> None:
             step = read.parts[k]
             assert isinstance(step, Step)
-            self._perform(step, folder)
+            if not self.is_ahead:
+                self._perform(step, folder)
 
         misplaced = follow(read.parts, self.macros, perform)
         self.stack.pop()
