@@ -1,4 +1,4 @@
-"""Command line. Each command is a separate module, imported on demand: `--help` and `serve` must not pay for
+"""Command line. The modules of commands are imported on demand: `--help` and `serve` must not pay for
 imports that only `check` needs."""
 
 # isort: off
@@ -48,6 +48,9 @@ _JOBS = "processes (0, the default: one per core)"
 _ANALYSING = ("check", "report", "explain", "model", "offload", "measure", "tune", "mcp")
 """Commands that work in child processes."""
 
+_TOGETHER = {"tune": "measure", "completion": "man"}
+"""Commands in the module of another one."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and gives the exit status that the contract names."""
@@ -58,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise output.Unwritten("standard output is closed")
         if options.command in _ANALYSING:
             import_module("polylsp.cli.pool").begin()
-        command = import_module(f"polylsp.cli.{options.command}")
+        command = import_module(f"polylsp.cli.{_TOGETHER.get(options.command, options.command)}")
         status: int = command.run(options)
         output.flush()
     except output.Unwritten as why:

@@ -1,4 +1,5 @@
-"""`polylsp man`: the manual page, generated from the parser of the command line."""
+"""`polylsp man` and `polylsp completion`: the manual page, and the script by which a shell completes command
+lines, generated from the parser of the command line."""
 
 from __future__ import annotations
 
@@ -16,21 +17,32 @@ _FILES = (
     ("pyproject.toml", "the same, under [tool.polylsp]"),
 )
 _VARIABLES = (
-    (
-        "POLYLSP_CACHE_DIR",
-        "folder for what is kept from one run to the next",
-    ),
+    ("POLYLSP_CACHE_DIR", "folder for what is kept from one run to the next"),
     ("NO_COLOR, FORCE_COLOR", "output without colour, or with colour wherever it goes"),
     ("POLYLSP_TOKEN", "secret that clients of serve --tcp show"),
 )
 
 
-def run(_options: argparse.Namespace) -> int:
-    """Prints the page."""
+def run(options: argparse.Namespace) -> int:
+    """Prints the page or the script."""
     from polylsp.cli import parser
 
-    write_text("\n".join(_page(parser())))
+    is_page = options.command == "man"
+    write_text("\n".join(_page(parser())) if is_page else _script(parser(), options.shell))
     return Exit.DONE
+
+
+def _script(top: argparse.ArgumentParser, shell: str) -> str:
+    import shtab
+
+    for _, command, _ in commands_of(top):
+        for action in command._actions:  # pyright: ignore[reportPrivateUsage]
+            is_named = action.metavar == "NAME" and action.dest != "stdin_filename"
+            if action.metavar in ("FILE", "PATH", "FILE:LINE", "NAME") and not is_named:
+                action.complete = shtab.FILE  # pyright: ignore[reportAttributeAccessIssue]
+            elif action.metavar == "DIR":
+                action.complete = shtab.DIRECTORY  # pyright: ignore[reportAttributeAccessIssue]
+    return shtab.complete(top, shell=shell)
 
 
 def commands_of(top: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser, str]]:
@@ -58,7 +70,7 @@ def _page(top: argparse.ArgumentParser) -> Iterator[str]:
             if action.dest != "help":
                 yield ".TP"
                 yield f".B {_text(_names(action))}"
-                yield _text(_help(action))
+                yield _text((action.help or "").replace("%%", "%"))
     yield ".SH EXIT STATUS"
     for number, words in _statuses(top):
         yield from (".TP", f".B {number}", _text(words))
@@ -82,10 +94,6 @@ def _names(action: argparse.Action) -> str:
         return str(value or action.dest)
     value = "" if action.nargs == 0 else f" {value or action.dest.upper()}"
     return ", ".join(f"{each}{value}" for each in action.option_strings)
-
-
-def _help(action: argparse.Action) -> str:
-    return (action.help or "").replace("%%", "%")
 
 
 def _statuses(top: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:

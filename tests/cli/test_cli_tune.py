@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from polylsp.cli import tune
+from polylsp.cli import measure
 from polylsp.cli.output import Exit
 from polylsp.core.settings import Settings
 from polylsp.core.text import Source
@@ -41,7 +41,7 @@ def test_versions_are_compared_and_the_fastest_one_is_used_from_then_on(
     polylsp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     others = {"tile_sizes": "16", "collapse": "1", "unroll_factors": "3"}
-    monkeypatch.setattr(tune, "CANDIDATES", tuple((each,) for each in others.items()))
+    monkeypatch.setattr(measure, "CANDIDATES", tuple((each,) for each in others.items()))
     Path("a.c").write_text(PRODUCT)
     ran = polylsp("tune", "a.c:4", "--set", "n=40", "--format", "json")
     assert ran.status == 0, ran.err
@@ -174,8 +174,8 @@ def test_what_was_found_stays_when_the_search_is_interrupted(
         observe(Step(50, "3 versions tried", figure(0.5, "faster", "16")))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(tune, "CANDIDATES", ((("tile_sizes", "16"),),))
-    monkeypatch.setattr(tune, "carried_out", interrupted)
+    monkeypatch.setattr(measure, "CANDIDATES", ((("tile_sizes", "16"),),))
+    monkeypatch.setattr(measure, "carried_out", interrupted)
     Path("a.c").write_text(PRODUCT)
     assert polylsp("tune", "a.c:4").status == Exit.INTERRUPTED
     assert [each.parameters for each in stored_figures.load_settings("a.c")["product"]] == [
@@ -188,8 +188,8 @@ def test_what_was_found_is_forgotten_when_nothing_is_faster_any_more(
 ) -> None:
     times = Times(1.0, 1.0, 1.0, 5)
     found = Measurement("product", 1, (), times, (figure(2.0, "slower", "16"),), (), "gcc", "", 2, 0.0)
-    monkeypatch.setattr(tune, "CANDIDATES", ((("tile_sizes", "16"),),))
-    monkeypatch.setattr(tune, "carried_out", lambda *_: found)
+    monkeypatch.setattr(measure, "CANDIDATES", ((("tile_sizes", "16"),),))
+    monkeypatch.setattr(measure, "carried_out", lambda *_: found)
     Path("a.c").write_text(PRODUCT)
     known = entry("restructured", ("tile_sizes", "8"))
     stored_figures.save_settings("a.c", {"product": (known,), "other": (replace(known, function="other"),)})

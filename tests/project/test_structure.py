@@ -26,7 +26,6 @@ LOOKED_UP = {
     # Loaded alone, before or without what its importer needs.
     "polylsp.launch", "polylsp.measuring.measuring_process",
     # One command, target or request each.
-    "polylsp.cli.completion", "polylsp.cli.measure",
     "polylsp.cli.serve", "polylsp.targets.directives.openmp_target",
     "polylsp.server.parent_watch",
 }  # fmt: skip

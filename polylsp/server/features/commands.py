@@ -17,7 +17,7 @@ from lsprotocol import types
 
 from polylsp.server.session import PolylspServer
 
-_MODULES = ("synchronisation", "decorations", "lifecycle", "code_action", "measuring_commands")
+_MODULES = ("synchronisation", "decorations", "lifecycle", "code_action", "running_commands")
 
 
 def note(module: str, function: str) -> Callable[..., Any]:
@@ -63,10 +63,10 @@ RANK = "polylsp.rank"
 TOOL = "polylsp.tool"
 
 _apply = answer("code_action", "apply")
-_measure = answer("measuring_commands", "measure")
-_tune = answer("measuring_commands", "tune")
-_rank = answer("shell_commands", "rank")
-_tool = answer("shell_commands", "call_tool")
+_measure = answer("running_commands", "measure")
+_tune = answer("running_commands", "tune")
+_rank = answer("running_commands", "rank")
+_tool = answer("running_commands", "call_tool")
 
 
 def restart_worker(ls: PolylspServer, *_: Any) -> None:
