@@ -36,8 +36,7 @@ from polylsp.cli.output import (
     write_text,
 )
 from polylsp.cli.pool import Crashed, Finished, Observer, Share, Tell, stream
-from polylsp.core.cluster import Unusable
-from polylsp.core.processes import TOOK_TOO_LONG
+from polylsp.core.processes import TOOK_TOO_LONG, Unusable
 from polylsp.core.settings import Settings
 
 if TYPE_CHECKING:

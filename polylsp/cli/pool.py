@@ -27,9 +27,11 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Generic, TypeVar, Union
 
-from polylsp.core.cluster import Unusable, check_workers, connected
 from polylsp.core.processes import (
     EXIT_OUT_OF_MEMORY,
+    Unusable,
+    check_workers,
+    connected,
     end_with_parent,
     limit_cpu_time,
     limit_memory,

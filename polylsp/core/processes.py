@@ -1,4 +1,4 @@
-"""Process limits, messages between processes, and containment of failures.
+"""Process limits, messages between processes, containment of failures, and processes of other machines.
 
 Limits are memory, CPU time and the life of the parent. Messages are length-prefixed pickles; both
 ends are processes of this program on one machine, and no other data are unpickled. An internal
@@ -15,10 +15,13 @@ import pickle
 import signal
 import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeVar
+
+from polylsp import __version__
 
 if TYPE_CHECKING:
     from asyncio import StreamReader
@@ -207,3 +210,105 @@ def contained(doing: str, work: Callable[[], T], instead: Callable[[Mishap], T])
         mishap = OURS
     # Only here, where the error no longer holds the frames of the work and all that these had allocated.
     return instead(mishap)
+
+
+# --------------------------------------------------------------------------------------------------
+# Workers of a Dask cluster, each of which has this polylsp.
+# --------------------------------------------------------------------------------------------------
+
+_SECONDS_TO_CONNECT = 10
+
+
+class Unusable(Exception):
+    """Processes or machines that cannot be had; the message is for the user."""
+
+
+@contextmanager
+def connected(address: str) -> Generator[Any]:
+    """A client of the scheduler at an address; raises `Unusable`."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise Unusable("a cluster needs Dask: pip install 'polylsp[cluster]'") from None
+    try:
+        client = Client(address, timeout=_SECONDS_TO_CONNECT, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise Unusable(f"no scheduler answers at {address}: start one with `dask scheduler`") from error
+    with client:
+        yield client
+
+
+def check_workers(client: Any) -> None:
+    """See that there are workers, each with this polylsp; raises `Unusable`."""
+
+    def version() -> str:
+        # Sent by value: a worker may not have polylsp.
+        try:
+            import polylsp
+        except ImportError:
+            return "none"
+        return polylsp.__version__
+
+    try:
+        client.wait_for_workers(1, timeout=_SECONDS_TO_CONNECT)
+    except TimeoutError:
+        raise Unusable("the cluster has no workers: start one with `dask worker`") from None
+    for worker, found in client.run(version).items():
+        if found != __version__:
+            raise Unusable(f"polylsp is {__version__} here, and on worker {worker} it is {found}")
+
+
+# --------------------------------------------------------------------------------------------------
+# Watch on the parent process: a server must not outlive its editor, even if the pipe between them stays open.
+# --------------------------------------------------------------------------------------------------
+
+_SECONDS_BETWEEN_LOOKS = 5.0
+
+
+def end_with(process_id: int | None, clean_up: Callable[[], None]) -> None:
+    """End this process, after `clean_up`, when another process ends; one that cannot be seen
+    (of another machine, or another container) is not waited for."""
+    if process_id is None or sys.platform == "win32" or not _is_alive(process_id):
+        return
+
+    import asyncio
+
+    def end() -> None:
+        leave(f"The editor (process {process_id}) is gone.", clean_up)
+
+    loop = asyncio.get_running_loop()
+    if hasattr(os, "pidfd_open"):
+        try:
+            loop.add_reader(os.pidfd_open(process_id), end)
+            return
+        except OSError:
+            pass
+
+    def look() -> None:
+        if _is_alive(process_id):
+            loop.call_later(_SECONDS_BETWEEN_LOOKS, look)
+        else:
+            end()
+
+    look()
+
+
+def leave(reason: str, clean_up: Callable[[], None]) -> None:
+    """End this process at once, even while a thread waits for input that will never come, and despite any
+    failure on the way: the log may go to the client that is gone."""
+    try:
+        with contextlib.suppress(Exception):
+            _log.warning("%s", reason)
+        clean_up()
+    finally:
+        os._exit(1)
+
+
+def _is_alive(process_id: int) -> bool:
+    try:
+        os.kill(process_id, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -38,7 +38,6 @@ from polylsp.ide.lookup import (
     loops,
     outermost_of_nest,
 )
-from polylsp.ide.ready_actions import ReadyOffer
 from polylsp.ide.transform_offers import RUN_CODES, restructuring, told
 from polylsp.ir.directive import (
     ConditionalRace,
@@ -64,6 +63,7 @@ from polylsp.model.action import (
     ActionName,
     Ask,
     KernelTarget,
+    ReadyOffer,
     Replacement,
     Target,
 )

@@ -27,9 +27,8 @@ from polylsp.ide.actions import (
 )
 from polylsp.ide.diagnostics import Diagnostic, diagnostics
 from polylsp.ide.lookup import loops
-from polylsp.ide.ready_actions import ReadyOffer
 from polylsp.ir.verdict import Parallel
-from polylsp.model.action import KERNEL_TARGETS, ActionName, Answer, Ask, Edited, Replacement
+from polylsp.model.action import KERNEL_TARGETS, ActionName, Answer, Ask, Edited, ReadyOffer, Replacement
 from polylsp.model.facts import FileReport, LoopFacts, PlacedFunction, is_governed, parallel_roots
 
 _DIRECTIVES: tuple[ActionName, ...] = ("openmp", "numba", "openacc", "openmp-target")

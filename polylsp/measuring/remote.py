@@ -19,7 +19,7 @@ from typing import Any
 from uuid import uuid4
 
 from polylsp.core import processes
-from polylsp.core.cluster import Unusable, check_workers, connected
+from polylsp.core.processes import Unusable, check_workers, connected
 from polylsp.core.settings import Settings
 from polylsp.launch import entry_point_command
 from polylsp.model.measurement import Figure, NotMeasured, Outcome, Plan

@@ -143,3 +143,29 @@ def applied(text: str, replacements: Iterable[Replacement]) -> str:
     for each in reversed(in_order(replacements)):
         text = text[: each.span.start] + each.text + text[each.span.end :]
     return text
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyOffer:
+    """An action listed with its edit, which answers the findings of a code at `span` and concerns the text
+    alone; it has the fields of other offers (`ide.actions.Offer`). Where `messages` are given, it answers the
+    findings with these messages, and no others of that code."""
+
+    code: str
+    span: Span
+    title: str
+    replacement: Replacement
+    messages: tuple[str, ...] = ()
+    preferred: bool = False
+    kind: Literal["quickfix"] = "quickfix"
+    disabled: Literal[""] = ""
+    kinds: tuple[Literal["quickfix"], ...] = ()
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The codes of the findings that it answers."""
+        return (self.code,)
+
+    def answers(self, message: str) -> bool:
+        """True if the offer answers a finding with this message."""
+        return not self.messages or message in self.messages

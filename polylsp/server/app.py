@@ -21,12 +21,11 @@ from typing import Any
 from lsprotocol import types
 from pygls.io_ import StdoutWriter
 
-from polylsp.core.processes import take_standard_output
+from polylsp.core.processes import leave, take_standard_output
 from polylsp.server.features import commands
 from polylsp.server.features import lifecycle as configuration
 from polylsp.server.features.commands import answer, note
 from polylsp.server.features.lifecycle import shutdown
-from polylsp.server.parent_watch import leave
 from polylsp.server.protocol import Stream, converse
 from polylsp.server.session import PolylspServer
 from polylsp.server.worker import WORKER_COMMAND, all_started

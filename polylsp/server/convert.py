@@ -23,7 +23,6 @@ from polylsp.ide.diagnostics import Diagnostic, Severity
 from polylsp.ide.hints import Hint, Symbol
 from polylsp.ide.hover import Hover
 from polylsp.ide.loop_view import Between, End, Ray, View
-from polylsp.ide.ready_actions import ReadyOffer
 from polylsp.model.action import (
     KERNEL_TARGETS,
     TARGETS,
@@ -31,6 +30,7 @@ from polylsp.model.action import (
     ActionName,
     Ask,
     Created,
+    ReadyOffer,
     Replacement,
     in_order,
 )

@@ -12,8 +12,7 @@ from polylsp.core.settings import Settings
 from polylsp.core.text import Source, Span
 from polylsp.engine.queries import analyse, edit
 from polylsp.ide.actions import function_offers, mend_offers, offers, suppress_offers
-from polylsp.ide.ready_actions import ReadyOffer
-from polylsp.model.action import Declined, applied
+from polylsp.model.action import Declined, ReadyOffer, applied
 from polylsp.model.facts import FileReport
 
 SUFFIXES = {"c": ".c", "python": ".py"}

@@ -24,8 +24,8 @@ from distributed import LocalCluster, Nanny, Scheduler, SpecCluster
 from polylsp.cli import main, pool
 from polylsp.cli.check import Task, check_file
 from polylsp.cli.pool import Crashed, Observer, results
-from polylsp.core import cluster as clusters
-from polylsp.core.cluster import Unusable
+from polylsp.core import processes
+from polylsp.core.processes import Unusable
 from polylsp.core.settings import Settings
 from polylsp.engine.queries import analyse, measurable
 from polylsp.measuring.remote import Step, carried_out
@@ -108,7 +108,7 @@ def test_workers_need_the_files(tmp_path: Path) -> None:
 
 
 def test_workers_of_another_version_are_named(workers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clusters, "__version__", "0.0.1")
+    monkeypatch.setattr(processes, "__version__", "0.0.1")
     with pytest.raises(Unusable, match=r"polylsp is 0\.0\.1 here, and on worker tcp://.* it is \d"):
         list(pool.cluster_results(fails, [7], workers.scheduler_address, Settings()))
 
@@ -116,7 +116,7 @@ def test_workers_of_another_version_are_named(workers: Any, monkeypatch: pytest.
 def test_a_cluster_without_workers_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(clusters, "_SECONDS_TO_CONNECT", 1)
+    monkeypatch.setattr(processes, "_SECONDS_TO_CONNECT", 1)
     (tmp_path / "a.c").write_text(PROGRAM)
     with LocalCluster(n_workers=0, dashboard_address=":0") as empty:
         status = main(["check", str(tmp_path), "--cluster", empty.scheduler_address])

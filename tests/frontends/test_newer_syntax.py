@@ -8,7 +8,7 @@ import pytest
 
 from polylsp.core.settings import Settings
 from polylsp.engine.queries import analyse
-from polylsp.frontends.python.older_syntax import in_older_words
+from polylsp.frontends.python.syntax import in_older_words
 from polylsp.frontends.python.words import tokenize
 from polylsp.ir.verdict import Parallel
 

@@ -27,7 +27,6 @@ LOOKED_UP = {
     "polylsp.launch", "polylsp.measuring.measuring_process",
     # One command, target or request each.
     "polylsp.cli.serve", "polylsp.targets.directives.openmp_target",
-    "polylsp.server.parent_watch",
 }  # fmt: skip
 F_STRINGS_INTO_ISL = 80
 """Texts with inserted values that isl parses: fewer is better, as named dimensions need no text."""

@@ -202,7 +202,7 @@ def test_an_editor_makes_of_insertions_at_one_place_what_the_command_line_does()
 
 LEAVING = """
 import logging
-from polylsp.server.parent_watch import leave
+from polylsp.core.processes import leave
 
 class Broken(logging.Handler):
     def emit(self, record):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from difflib import unified_diff
 from typing import Any
 
 from lsprotocol import types
@@ -13,8 +14,7 @@ from polylsp.core.settings import Settings
 from polylsp.ide.actions import Offer
 from polylsp.ide.lightbulb import joined_fixes, lightbulb, safe_fixes
 from polylsp.ide.lookup import loop_of_ask
-from polylsp.ide.ready_actions import ReadyOffer, difference
-from polylsp.model.action import Answer, Ask, Declined, Edited, Replacement
+from polylsp.model.action import Answer, Ask, Declined, Edited, ReadyOffer, Replacement
 from polylsp.model.facts import FileReport
 from polylsp.server import convert
 from polylsp.server.convert import Json, Reference
@@ -87,7 +87,10 @@ def _tell_why(ls: PolylspServer, answer: Declined) -> None:
     shown = " The log shows the difference." if answer.kept else ""
     ls.tell_user(f"{answer.reason}{shown}", types.MessageType.Info)
     for each in answer.kept:
-        ls.window_log_message(types.LogMessageParams(types.MessageType.Info, difference(each)))
+        old, new = (text.splitlines(keepends=True) for text in (each.text, each.wanted))
+        lines = unified_diff(old, new, each.name, each.name)
+        changes = "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+        ls.window_log_message(types.LogMessageParams(types.MessageType.Info, changes))
 
 
 # --- Listing -----------------------------------------------------------------------------

@@ -10,9 +10,9 @@ from typing import Any
 
 from lsprotocol import types
 
+from polylsp.core.processes import end_with
 from polylsp.server.client import SECTION, client_of
 from polylsp.server.features import commands
-from polylsp.server.parent_watch import end_with
 from polylsp.server.protocol import JsonText
 from polylsp.server.session import PolylspServer, path_of
 
