@@ -50,13 +50,15 @@ def _edit_of(action: ActionName, again: Again) -> Edit:
             from polylsp.targets.gpu import cuda
 
             return lambda subject, ordinal, settings: cuda.edit(subject, ordinal, settings, again)
-        case "openacc":
-            from polylsp.targets.directives.openacc import edit
-        case "openmp-target":
-            from polylsp.targets.directives.openmp_target import edit
+        case "openacc" | "openmp-target":
+            from polylsp.targets.directives.device_dialects import DIALECTS
+            from polylsp.targets.directives.device_directives import offloaded
+
+            return partial(offloaded, dialect=DIALECTS[action])
         case _:
             from polylsp.targets.directives.openmp import edit
-    return edit
+
+            return edit
 
 
 # --------------------------------------------------------------------------------------------------

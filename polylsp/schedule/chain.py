@@ -6,7 +6,7 @@ Loops that a directive distributes are in no chain.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import islpy as isl
@@ -14,7 +14,7 @@ import islpy as isl
 from polylsp.core.settings import Settings
 from polylsp.emit.c_pragmas import governing, pragmas_above
 from polylsp.emit.c_syntax import Braces, LoopText, Part, loop_text
-from polylsp.emit.c_text import Kept, kept
+from polylsp.emit.c_text import Kept, Piece, kept, replaced, style_of
 from polylsp.emit.subject import Subject
 from polylsp.ir.effects import effects, walk
 from polylsp.ir.program import (
@@ -30,7 +30,8 @@ from polylsp.ir.program import (
     is_wide,
     subexpressions,
 )
-from polylsp.model.action import Declined
+from polylsp.ir.verdict import Assumption
+from polylsp.model.action import Answer, Declined, Edited
 from polylsp.poly.scop import Access, Scop
 from polylsp.schedule.statement_leaves import Leaf, Leaves, counter
 
@@ -120,6 +121,28 @@ def chain_inside(subject: Subject, ordinal: int) -> Chain | Declined:
     return inside
 
 
+def several(subject: Subject, ordinal: int, chain: Chain | Declined) -> Chain | Declined:
+    """A chain with a loop in it, if it has more than this loop."""
+    if isinstance(chain, Chain) and len(chain.ordinals) < 2:
+        name = subject.known(ordinal).iterator
+        return Declined(f"No other loop stands directly inside or around `{name}`, with nothing beside it.")
+    return chain
+
+
+def rewritten(
+    subject: Subject,
+    texts: tuple[LoopText, ...],
+    pieces: tuple[Piece, ...] | Declined,
+    assumptions: Iterable[Assumption],
+    *remarks: str,
+) -> Answer:
+    """The edit with pieces in the place of the outermost of some loops."""
+    if isinstance(pieces, Declined):
+        return pieces
+    made = replaced(subject, texts[0], pieces, style_of(subject, texts))
+    return Edited((made,), tuple(assumptions), remarks)
+
+
 def _handed_out(subject: Subject, text: LoopText) -> int:
     """Largest number of loops that the directives before a loop cover."""
     words = [each.words for each in pragmas_above(subject, text.span.start)]
@@ -194,6 +217,12 @@ def unstable(subject: Subject, ordinals: tuple[int, ...]) -> Declined | None:
 def is_homonym(variable: Variable, others: Collection[Variable]) -> bool:
     """True if a variable is none of some others, but has the name of one."""
     return variable not in others and variable.source_name in {each.source_name for each in others}
+
+
+def dates_in_order(names: Sequence[str], order: Sequence[int]) -> isl.Map:
+    """Dates that run loops in another order, given their signed names."""
+    domain = ", ".join(f"i{k}" for k in range(len(names)))
+    return isl.Map(f"{{ [{domain}] -> [{', '.join(names[k] for k in order)}] }}")
 
 
 def signed_names(found: Leaves, leaf: Leaf) -> tuple[str, ...]:
@@ -278,7 +307,9 @@ def _lines(scop: Scop, access: Access, ordinal: int) -> int:
         return 0
     at = statement.loops.index(ordinal)
     relation = access.relation.gist_domain(statement.domain)
-    used = [k for k in range(access.memory.dimensions) if _subscript(relation, k).involves_dims(_IN, at, 1)]
+    used = [
+        k for k in range(access.memory.dimensions) if one_subscript(relation, k).involves_dims(_IN, at, 1)
+    ]
     if not used:
         return 0
     return 1 if used == [access.memory.dimensions - 1] else 8
@@ -291,7 +322,7 @@ def depends_on(scop: Scop, access: Access, ordinal: int) -> bool:
     return relation.involves_dims(_IN, statement.loops.index(ordinal), 1)
 
 
-def _subscript(relation: isl.Map, number: int) -> isl.Map:
+def one_subscript(relation: isl.Map, number: int) -> isl.Map:
     """The relation to one subscript alone."""
     rest = relation.dim(_OUT) - number - 1
     return relation.project_out(_OUT, number + 1, rest).project_out(_OUT, 0, number)

@@ -16,9 +16,9 @@ from polylsp.core.settings import Settings
 from polylsp.emit.c_loops import Counter, Scan, scanned
 from polylsp.emit.c_loops import Leaf as Scanned
 from polylsp.emit.c_syntax import Part
-from polylsp.emit.c_text import Kept, kept, replaced, style_of
+from polylsp.emit.c_text import Kept, kept
 from polylsp.emit.subject import Subject
-from polylsp.model.action import Answer, Declined, Edited
+from polylsp.model.action import Answer, Declined
 from polylsp.schedule.chain import (
     Chain,
     cost,
@@ -26,6 +26,7 @@ from polylsp.schedule.chain import (
     is_directed,
     loop_costs,
     opened,
+    rewritten,
     type_words,
     unstable,
 )
@@ -115,25 +116,14 @@ def blocked(subject: Subject, plan: Plan, settings: Settings, tiled: bool = True
     schedule = isl.Map(f"[{parameters}] -> {{ [{', '.join(names)}] -> [{dates}] }}")
     ordered = tuple(loops[k] for k in plan.points)
     braces = (*plan.chain.braces[:1] * len(tiles), *plan.chain.braces)
-    pieces = scanned(
-        Scan(
-            schedule.intersect_domain(points.domain),
-            (*tiles, *ordered),
-            loops,
-            plan.chain.body,
-            points.atoms,
-            braces,
-        )
-    )
-    if isinstance(pieces, Declined):
-        return pieces
-    made = replaced(subject, plan.chain.texts[0], pieces, style_of(subject, plan.chain.texts))
+    dates = schedule.intersect_domain(points.domain)
+    pieces = scanned(Scan(dates, (*tiles, *ordered), loops, plan.chain.body, points.atoms, braces))
     shown = listed(loops[k].name for k in plan.points)
     remarks = [f"The loops run in the order {shown}."]
     if chosen:
         extents = " by ".join(map(str, sizes))
         remarks.append(f"Tiles of {extents} iterations of {listed(loops[k].name for k in chosen)}.")
-    return Edited((made,), plan.found.assumptions, tuple(remarks))
+    return rewritten(subject, plan.chain.texts, pieces, plan.found.assumptions, *remarks)
 
 
 def _size(plan: Plan, loop: int, settings: Settings) -> int:
@@ -341,10 +331,8 @@ def _edited(
     order = (block, part, strip, loops[row], loops[term], turn, loops[column])
     scan = Scan(schedule.coalesce(), order, (), _kept(statements[0]), atoms, first.braces, others, (1, 5))
     pieces = scanned(scan)
-    if isinstance(pieces, Declined):
-        return pieces
-    made = replaced(subject, first.texts[0], pieces, style_of(subject, first.texts))
-    return Edited((made,), found.assumptions, (f"Takes {size} terms over `{term}` at a time.",))
+    remark = f"Takes {size} terms over `{term}` at a time."
+    return rewritten(subject, first.texts, pieces, found.assumptions, remark)
 
 
 def _kept(statement: _Statement) -> Kept:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import permutations
 
 import islpy as isl
 
 from polylsp.core.settings import Settings
 from polylsp.emit.c_loops import Scan, scanned
-from polylsp.emit.c_text import Made, Piece, replaced, style_of
+from polylsp.emit.c_text import Made, Piece
 from polylsp.emit.subject import Subject
 from polylsp.ir.verdict import Parallel
-from polylsp.model.action import Answer, Declined, Edited
+from polylsp.model.action import Answer, Declined
 from polylsp.schedule.chain import (
     Chain,
     chain_around,
     chain_comments,
     cost,
+    dates_in_order,
     loop_costs,
+    rewritten,
+    several,
     signed_names,
     unstable,
     uses,
@@ -41,12 +44,9 @@ Order = tuple[int, ...]
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     """The order of the loops around `ordinal` that lets the outermost run in parallel; if that is so already
     or cannot be, the one that walks through memory in the smallest steps."""
-    chain = chain_around(subject, ordinal)
+    chain = several(subject, ordinal, chain_around(subject, ordinal))
     if isinstance(chain, Declined):
         return chain
-    if len(chain.ordinals) < 2:
-        name = subject.known(ordinal).iterator
-        return Declined(f"No other loop stands directly inside or around `{name}`, with nothing beside it.")
     moving = unstable(subject, chain.ordinals)
     found = leaves_of(subject, [chain.leaf]) if moving is None else moving
     if isinstance(found, Declined):
@@ -55,20 +55,17 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     if isinstance(order, Declined):
         return order
     pieces = _pieces(subject, chain, order)
-    if isinstance(pieces, Declined):
-        return pieces
-    made = replaced(subject, chain.texts[0], pieces, style_of(subject, chain.texts))
-    return Edited((made,), found.assumptions, tuple(_remarks(subject, found, chain, order)))
+    return rewritten(subject, chain.texts, pieces, found.assumptions, *_remarks(subject, found, chain, order))
 
 
 def _best(found: Leaves, chain: Chain) -> Order | Declined:
     names = signed_names(found, chain.leaf)
     source = tuple(range(len(names)))
     broken = None
-    if _needs_parallelism(found, chain, [_dates(names, source)]):
+    if _needs_parallelism(found, chain, [dates_in_order(names, source)]):
         for k in source[1:]:
             order = (k, *(o for o in source if o != k))
-            dates = [_dates(names, order)]
+            dates = [dates_in_order(names, order)]
             if carried_at(found, dates, 0) is None and violated(found, dates) is None:
                 return order
     costs = loop_costs(found.scop, chain.ordinals)
@@ -76,11 +73,11 @@ def _best(found: Leaves, chain: Chain) -> Order | Declined:
     for order in ranked:
         if cost(costs, order) >= cost(costs, source):
             break
-        broken = violated(found, [_dates(names, order)])
+        broken = violated(found, [dates_in_order(names, order)])
         if broken is None:
             return order
     if broken is None and len(source) == 2:
-        broken = violated(found, [_dates(names, (1, 0))])
+        broken = violated(found, [dates_in_order(names, (1, 0))])
     shown = listed(counter(found.subject, o).source_name for o in chain.ordinals)
     if broken is not None:
         return refusal(found, f"Interchanging the loops {shown}", broken)
@@ -93,11 +90,6 @@ def _needs_parallelism(found: Leaves, chain: Chain, dates: list[isl.Map]) -> boo
     return carried_at(found, dates, 0) is not None and not any(
         isinstance(loop.verdict, Parallel) for loop in around
     )
-
-
-def _dates(names: Sequence[str], order: Order) -> isl.Map:
-    domain = ", ".join(f"i{k}" for k in range(len(names)))
-    return isl.Map(f"{{ [{domain}] -> [{', '.join(names[k] for k in order)}] }}")
 
 
 def _pieces(subject: Subject, chain: Chain, order: Order) -> tuple[Piece, ...] | Declined:
@@ -127,14 +119,14 @@ def _rebounded(subject: Subject, chain: Chain, order: Order) -> tuple[Piece, ...
     if isinstance(found, Declined):
         return found
     named = counters(subject, chain, found)
-    schedule = _dates([f"i{k}" for k in range(len(order))], order).intersect_domain(found.domain)
+    schedule = dates_in_order([f"i{k}" for k in range(len(order))], order).intersect_domain(found.domain)
     return scanned(
         Scan(schedule, tuple(named[k] for k in order), named, chain.body, found.atoms, chain.braces)
     )
 
 
 def _remarks(subject: Subject, found: Leaves, chain: Chain, order: Order) -> Iterator[str]:
-    dates = [_dates(signed_names(found, chain.leaf), order)]
+    dates = [dates_in_order(signed_names(found, chain.leaf), order)]
     for place, k in enumerate(order):
         if carried_at(found, dates, place) is None:
             yield f"The loop `{counter(subject, chain.ordinals[k]).source_name}` can run in parallel."

@@ -15,7 +15,7 @@ from polylsp.emit.c_text import Made, Piece, Written, directives, replaced, styl
 from polylsp.emit.subject import Subject
 from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Answer, Declined, Edited
-from polylsp.schedule.chain import Chain, chain_inside, fresh_name, type_words, unstable
+from polylsp.schedule.chain import Chain, chain_inside, fresh_name, several, type_words, unstable
 from polylsp.schedule.loop_headers import Bounds, bounds_of, header, start
 from polylsp.schedule.statement_leaves import (
     LeafDependence,
@@ -56,12 +56,9 @@ class Jam:
 
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     """The innermost loop of the chain around `ordinal`, with several iterations of one or two around it."""
-    chain = chain_inside(subject, ordinal)
+    chain = several(subject, ordinal, chain_inside(subject, ordinal))
     if isinstance(chain, Declined):
         return chain
-    if len(chain.ordinals) < 2:
-        name = subject.known(ordinal).iterator
-        return Declined(f"No other loop stands directly inside or around `{name}`, with nothing beside it.")
     refused: Declined | None = None
     for count in (3, 2):
         if len(chain.ordinals) >= count:

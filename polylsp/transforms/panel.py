@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from polylsp.emit.c_loops import Scan, scanned
-from polylsp.emit.c_text import REAL_WORDS, Made, Piece, Written, replaced, style_of
+from polylsp.emit.c_text import REAL_WORDS, Made, Piece, Written
 from polylsp.emit.subject import Subject
 from polylsp.ir.program import Binary, Cast, Expr, Floating, Index, Read
 from polylsp.model.action import Answer, Declined, Edited
-from polylsp.schedule.chain import Chain, chain_inside, fresh_name, is_directed, unstable
+from polylsp.schedule.chain import Chain, chain_inside, fresh_name, is_directed, rewritten, unstable
 from polylsp.schedule.loop_headers import Iterations, counters, iterations
 from polylsp.schedule.statement_leaves import Leaves, is_permutable, leaves_of, listed, varies
 from polylsp.transforms import block, register_tile
@@ -71,8 +71,8 @@ def pack_elements(subject: Subject, ordinal: int) -> Answer:
         pieces += copies
     lead = Written("/* What all rows use of the tile, together in the cache. */")
     pieces = [lead, *pieces, _rebuilt(tile, {text: _element(tile, name) for text, name in names.items()})]
-    made = replaced(subject, tile.chain.texts[0], tuple(pieces), style_of(subject, tile.chain.texts))
-    return Edited((made,), tile.found.assumptions, (f"Copies tiles to {listed(names.values())}.",))
+    remark = f"Copies tiles to {listed(names.values())}."
+    return rewritten(subject, tile.chain.texts, tuple(pieces), tile.found.assumptions, remark)
 
 
 def _tile(subject: Subject, ordinal: int) -> Tile | Declined:

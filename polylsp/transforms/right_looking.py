@@ -19,7 +19,7 @@ from polylsp.emit.c_expressions import Linear, Opposite
 from polylsp.emit.c_loops import Counter, Names, Scan, scanned
 from polylsp.emit.c_loops import Leaf as Scanned
 from polylsp.emit.c_syntax import LoopText, Part
-from polylsp.emit.c_text import kept, replaced, style_of
+from polylsp.emit.c_text import kept
 from polylsp.emit.subject import Subject
 from polylsp.ir.verdict import Parallel
 from polylsp.model.action import Answer, Declined, Edited
@@ -29,6 +29,7 @@ from polylsp.schedule.chain import (
     fresh_name,
     is_directed,
     opened,
+    rewritten,
     type_words,
     unstable,
     walks_along,
@@ -200,14 +201,11 @@ def _edited(
     pieces = scanned(
         Scan(schedule, order, (), body, atoms, terms.chain.braces[:1], others, (3, _TURN), names)
     )
-    if isinstance(pieces, Declined):
-        return pieces
-    made = replaced(subject, terms.chain.texts[0], pieces, style_of(subject, terms.chain.texts))
     remark = (
         f"Hands each element to all that need it in its row when it is complete; blocks of {size} by {size} "
         "elements on a diagonal can run in parallel."
     )
-    return Edited((made,), found.assumptions, (remark,))
+    return rewritten(subject, terms.chain.texts, pieces, found.assumptions, remark)
 
 
 def _names(

@@ -15,11 +15,11 @@ from polylsp.core.settings import Settings
 from polylsp.emit.c_expressions import Linear, Narrow, Term, added, extremum, sum_text
 from polylsp.emit.c_loops import Counter, Scan, scanned
 from polylsp.emit.c_syntax import Braces
-from polylsp.emit.c_text import Made, Piece, replaced, style_of
+from polylsp.emit.c_text import Made, Piece
 from polylsp.emit.subject import Subject
 from polylsp.ir.verdict import Assumption
 from polylsp.model.action import Answer, Declined, Edited
-from polylsp.schedule.chain import Chain, chain_around, fresh_name, type_words, unstable
+from polylsp.schedule.chain import Chain, chain_around, fresh_name, rewritten, several, type_words, unstable
 from polylsp.schedule.loop_headers import Iterations, counters, formula, in_c, iterations
 from polylsp.schedule.statement_leaves import (
     LeafDependence,
@@ -38,12 +38,9 @@ it can be computed back from the wavefront and the other."""
 
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     """The outermost two neighbours among the loops around `ordinal` that have a wavefront."""
-    chain = chain_around(subject, ordinal)
+    chain = several(subject, ordinal, chain_around(subject, ordinal))
     if isinstance(chain, Declined):
         return chain
-    if len(chain.ordinals) < 2:
-        name = subject.known(ordinal).iterator
-        return Declined(f"No other loop stands directly inside or around `{name}`, with nothing beside it.")
     answers = [skewed(subject, chain.part(k, k + 2)) for k in range(len(chain.ordinals) - 1)]
     return next((each for each in answers if isinstance(each, Edited)), answers[0])
 
@@ -115,12 +112,9 @@ def _edited(
     )
     schedule = dates.intersect_domain(points.domain)
     pieces = scanned(Scan(schedule, (new, loops[stays]), values, chain.body, atoms, chain.braces))
-    if isinstance(pieces, Declined):
-        return pieces
-    made = replaced(subject, chain.texts[0], pieces, style_of(subject, chain.texts))
     inner = points.counters[stays]
     remark = f"`{name}` is the wavefront `{front}`; the loop `{inner}` inside it can run in parallel."
-    return Edited((made,), (*found.assumptions, *assumed), (remark,))
+    return rewritten(subject, chain.texts, pieces, (*found.assumptions, *assumed), remark)
 
 
 def _no_overflow(

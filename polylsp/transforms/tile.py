@@ -14,10 +14,19 @@ import islpy as isl
 from polylsp.core.settings import Settings
 from polylsp.emit.c_expressions import Linear, added, sum_text
 from polylsp.emit.c_loops import Counter, Scan, scanned
-from polylsp.emit.c_text import Piece, replaced, style_of
+from polylsp.emit.c_text import Piece
 from polylsp.emit.subject import Subject
-from polylsp.model.action import Answer, Declined, Edited
-from polylsp.schedule.chain import Chain, chain_around, fresh_name, tile_sizes, type_words, unstable
+from polylsp.model.action import Answer, Declined
+from polylsp.schedule.chain import (
+    Chain,
+    chain_around,
+    fresh_name,
+    rewritten,
+    several,
+    tile_sizes,
+    type_words,
+    unstable,
+)
 from polylsp.schedule.loop_headers import Iterations, bounds_of, counters, formula, iterations
 from polylsp.schedule.statement_leaves import LeafDependence, Leaves, backward, leaves_of, listed, refusal
 from polylsp.transforms.skew import Slopes, slanted
@@ -28,12 +37,9 @@ _STEEPEST = 2
 
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     """Tiles for the outermost permutable loops among those around `ordinal`."""
-    chain = chain_around(subject, ordinal)
+    chain = several(subject, ordinal, chain_around(subject, ordinal))
     if isinstance(chain, Declined):
         return chain
-    if len(chain.ordinals) < 2:
-        name = subject.known(ordinal).iterator
-        return Declined(f"No other loop stands directly inside or around `{name}`, with nothing beside it.")
     band = _band(subject, chain)
     if isinstance(band, Declined):
         return band
@@ -43,11 +49,8 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
         return points
     sizes = tile_sizes(found.scop, part, settings)
     pieces = _tiled(subject, part, points, sizes, slopes)
-    if isinstance(pieces, Declined):
-        return pieces
-    made = replaced(subject, part.texts[0], pieces, style_of(subject, part.texts))
-    shown = " by ".join(str(size) for size in sizes)
-    return Edited((made,), found.assumptions, (f"Tiles of {shown} iterations of {listed(points.counters)}.",))
+    tiles = f"Tiles of {' by '.join(map(str, sizes))} iterations of {listed(points.counters)}."
+    return rewritten(subject, part.texts, pieces, found.assumptions, tiles)
 
 
 def _band(subject: Subject, chain: Chain) -> tuple[Chain, Leaves, Slopes] | Declined:

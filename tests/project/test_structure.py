@@ -25,8 +25,8 @@ LOOKED_UP = {
     "polylsp.server.kernel_compiler",
     # Loaded alone, before or without what its importer needs.
     "polylsp.launch", "polylsp.measuring.measuring_process",
-    # One command, target or request each.
-    "polylsp.cli.serve", "polylsp.targets.directives.openmp_target",
+    # One command each.
+    "polylsp.cli.serve",
 }  # fmt: skip
 F_STRINGS_INTO_ISL = 80
 """Texts with inserted values that isl parses: fewer is better, as named dimensions need no text."""
@@ -197,6 +197,10 @@ def test_a_keystroke_passes_few_modules() -> None:
 def test_a_request_passes_few_modules_and_loads_no_other_backend(action: str) -> None:
     _, loaded = modules_passed(action)
     assert f"polylsp.targets.{'directives.openmp' if action == 'openmp' else 'gpu.cuda'}" in loaded
-    others = ("polylsp.targets.numba", "polylsp.targets.directives.openacc", "polylsp.transforms.tile")
+    others = (
+        "polylsp.targets.numba",
+        "polylsp.targets.directives.device_dialects",
+        "polylsp.transforms.tile",
+    )
     kernels = ("polylsp.targets.gpu.cuda", "polylsp.targets.gpu.kernels") if action == "openmp" else ()
     assert not loaded.intersection((*others, *kernels))

@@ -21,6 +21,7 @@ from polylsp.ir.program import Assign, Floating, Loop, Site, Statement
 from polylsp.model.action import Declined
 from polylsp.poly.budget import budgeted
 from polylsp.poly.scop import Access
+from polylsp.schedule.chain import one_subscript
 from polylsp.targets.gpu.alternatives import (
     Strategy,
     alternatives,
@@ -429,7 +430,7 @@ def _is_near(place: isl.Map, kernel: Kernel, widest: Kernel) -> bool:
     own = kernel.outer.intersect_domain(kernel.domain).reverse()
     placed = isl.Map.from_union_map(own.apply_range(place.to_union_map())).intersect_domain(others.domain())
     for k in range(widest.parallel):
-        one, all_of = (_dimension(each, k) for each in (placed, others))
+        one, all_of = (one_subscript(each, k) for each in (placed, others))
         if not one.is_subset(all_of.apply_range(isl.Map("{ [x] -> [y] : x - 1 <= y <= x + 1 }"))):
             return False
     return True
@@ -442,11 +443,6 @@ def _threads(kernel: Kernel) -> isl.UnionMap:
             each.project_out(_OUT, kernel.parallel, each.dim(_OUT) - kernel.parallel).to_union_map()
         )
     return result
-
-
-def _dimension(relation: isl.Map, dimension: int) -> isl.Map:
-    behind = relation.dim(_OUT) - dimension - 1
-    return relation.project_out(_OUT, dimension + 1, behind).project_out(_OUT, 0, dimension)
 
 
 def _loops(kernel: Kernel, found: Leaves) -> int:

@@ -17,7 +17,7 @@ from polylsp.emit.python_expressions import NotSimpleError, operator_of, text_of
 from polylsp.frontends.python.nodes import nodes_in
 from polylsp.frontends.python.syntax import constant
 from polylsp.model.action import Answer, Declined, Edited
-from polylsp.schedule.chain import cost, loop_costs, unstable, uses
+from polylsp.schedule.chain import cost, dates_in_order, loop_costs, unstable, uses
 from polylsp.schedule.statement_leaves import Leaves, carried_at, leaves_of, listed, refusal, violated
 from polylsp.targets.numba.python_loops import (
     Block,
@@ -225,7 +225,7 @@ def interchanged(source: Source, ordinal: int) -> Answer:
     if isinstance(found, Declined):
         return found
     signed = _signed(found, chain)
-    if carried_at(found, [_dates(signed, range(len(chain)))], 0) is None:
+    if carried_at(found, [dates_in_order(signed, range(len(chain)))], 0) is None:
         return Declined("The outermost of these loops can run in parallel as it stands.")
     costs = loop_costs(found.scop, [loop.ordinal for loop in chain])
     source_order = tuple(range(len(chain)))
@@ -233,7 +233,7 @@ def interchanged(source: Source, ordinal: int) -> Answer:
         order = (first, *(k for k in source_order if k != first))
         if cost(costs, order) > cost(costs, source_order):
             continue
-        dates = [_dates(signed, order)]
+        dates = [dates_in_order(signed, order)]
         if carried_at(found, dates, 0) is None and violated(found, dates) is None:
             return _in_order(source, found, chain, order)
     shown = listed(loop.node.target.id for loop in chain if isinstance(loop.node.target, ast.Name))
@@ -269,11 +269,6 @@ def _signed(found: Leaves, chain: Sequence[LoopText]) -> tuple[str, ...]:
     return tuple(f"i{k}" if direction > 0 else f"-i{k}" for k, direction in enumerate(directions))
 
 
-def _dates(names: Sequence[str], order: Sequence[int]) -> isl.Map:
-    domain = ", ".join(f"i{k}" for k in range(len(names)))
-    return isl.Map(f"{{ [{domain}] -> [{', '.join(names[k] for k in order)}] }}")
-
-
 # --- Another order -----------------------------------------------------------------------
 
 
@@ -301,7 +296,7 @@ def _reorder_pieces(
     if isinstance(points, Declined):
         return points
     names = points.counters
-    schedule = _dates([f"i{k}" for k in range(len(order))], order).intersect_domain(points.domain)
+    schedule = dates_in_order([f"i{k}" for k in range(len(order))], order).intersect_domain(points.domain)
     return scanned(Scan(schedule, tuple(names[k] for k in order), names, body, points.atoms))
 
 
@@ -320,7 +315,7 @@ def _wavefront(source: Source, chain: Sequence[LoopText]) -> Answer:
     if isinstance(points, Declined):
         return points
     signed = _signed(found, chain)
-    if any(carried_at(found, [_dates(signed, (0, 1))], depth) is None for depth in (0, 1)):
+    if any(carried_at(found, [dates_in_order(signed, (0, 1))], depth) is None for depth in (0, 1)):
         return Declined(f"Of the loops {listed(points.counters)}, one can run in parallel as it stands.")
     broken = None
     for slope in _SLOPES:

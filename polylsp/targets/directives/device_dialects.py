@@ -1,8 +1,9 @@
-"""`#pragma acc parallel loop` with its data clauses."""
+"""`#pragma acc parallel loop`, `#pragma omp target teams distribute parallel for`, and their data clauses."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from polylsp.core.settings import Settings
 from polylsp.emit.c_pragmas import Clause, Directive, clauses, condition, listed
@@ -10,18 +11,16 @@ from polylsp.emit.directive_placing import no_room
 from polylsp.emit.subject import Subject
 from polylsp.ir.effects import effects
 from polylsp.ir.program import Array, Binary, Constant, Variable
-from polylsp.model.action import Answer
 from polylsp.model.facts import LoopFacts
 from polylsp.schedule.statement_leaves import counter
 from polylsp.targets.directives.data_regions import Transfer, by_way
-from polylsp.targets.directives.device_directives import Dialect, offloaded
+from polylsp.targets.directives.device_directives import Dialect
 from polylsp.targets.directives.device_loops import Abilities, Kernel, Shared, pays
-from polylsp.targets.directives.loop_nesting import inside, multiplied, vectors
+from polylsp.targets.directives.loop_nesting import collapsible, inside, multiplied, vectors
 
-
-def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
-    """The parallel loops on the device, their arrays moved as little as can be."""
-    return offloaded(subject, ordinal, settings, _DIALECT)
+# --------------------------------------------------------------------------------------------------
+# OpenACC
+# --------------------------------------------------------------------------------------------------
 
 
 def _refused(subject: Subject, kernel: Kernel) -> str:
@@ -53,7 +52,7 @@ def _has_variable_length(variable: Variable) -> bool:
     return False
 
 
-def _loops(
+def _acc_loops(
     subject: Subject, kernel: Kernel, shared: Shared | None, settings: Settings
 ) -> Iterator[tuple[LoopFacts, Directive]]:
     inner = tuple(
@@ -86,7 +85,7 @@ def _outer(
     kernel: Kernel, levels: tuple[Clause, ...], shared: Shared | None, settings: Settings
 ) -> Directive:
     count = len(kernel.loops)
-    moved = tuple(_clauses(kernel.moved)) if shared is None else _present(kernel, shared)
+    moved = tuple(_clauses(kernel.moved)) if shared is None else _acc_present(kernel, shared)
     return Directive(
         "acc",
         "parallel loop",
@@ -107,11 +106,11 @@ def _inner(loop: LoopFacts, vector: tuple[LoopFacts, ...]) -> Directive:
     return Directive("acc", "loop", clauses(Clause("vector"), listed("private", loop.terms.private)))
 
 
-def _data(transfers: tuple[Transfer, ...], pays: str) -> Directive:
+def _acc_data(transfers: tuple[Transfer, ...], pays: str) -> Directive:
     return Directive("acc", "data", clauses(*_clauses(transfers), condition(pays)))
 
 
-def _update(to: str, sections: tuple[str, ...], pays: str) -> Directive:
+def _acc_update(to: str, sections: tuple[str, ...], pays: str) -> Directive:
     return Directive("acc", "update", clauses(Clause(to, sections), condition(pays)))
 
 
@@ -121,10 +120,72 @@ def _clauses(transfers: tuple[Transfer, ...]) -> Iterator[Clause]:
         yield Clause(name, sections)
 
 
-def _present(kernel: Kernel, shared: Shared) -> tuple[Clause, ...]:
+def _acc_present(kernel: Kernel, shared: Shared) -> tuple[Clause, ...]:
     used = tuple(t.section for t in shared.transfers if t.name in kernel.uses)
     return (Clause("present", used),) if used else ()
 
 
+# --------------------------------------------------------------------------------------------------
+# OpenMP
+# --------------------------------------------------------------------------------------------------
+
+
+def _omp_loops(
+    _subject: Subject, kernel: Kernel, shared: Shared | None, settings: Settings
+) -> Iterator[tuple[LoopFacts, Directive]]:
+    count = len(kernel.loops)
+    reduced = [name for clause in kernel.sharing.reductions for name in clause.arguments]
+    directive = Directive(
+        "omp",
+        "target teams distribute parallel for",
+        clauses(
+            Clause("collapse", (str(count),)) if count > 1 else None,
+            listed("private", kernel.sharing.private),
+            *kernel.sharing.reductions,
+            *_maps(_without(kernel.moved if shared is None else _omp_present(kernel, shared), reduced)),
+            Clause("map", tuple(reduced), "tofrom") if reduced else None,
+            condition(pays(kernel, shared, settings), "target"),
+        ),
+    )
+    yield kernel.loops[0], directive
+
+
+def _omp_present(kernel: Kernel, shared: Shared) -> tuple[Transfer, ...]:
+    """The sections of arrays and the scalars that are present already: without a clause, an array would be
+    moved as a whole, and a scalar would be firstprivate (OpenMP 5.2, 5.8.1); a pointer finds its target."""
+    used = (each for each in shared.transfers if each.name in kernel.uses)
+    used = (each for each in used if each.is_array or each.section == each.name)
+    return tuple(replace(each, comes_in=False, goes_out=False) for each in used)
+
+
+def _without(moved: tuple[Transfer, ...], reduced: list[str]) -> tuple[Transfer, ...]:
+    """A reduced array is listed with the reductions, as tofrom."""
+    names = {each.split("[")[0] for each in reduced}
+    return tuple(each for each in moved if each.name not in names)
+
+
+def _maps(moved: tuple[Transfer, ...]) -> Iterator[Clause]:
+    """Clauses, one for each kind of transfer."""
+    for kind, sections in by_way(moved, ("to", "tofrom", "from", "alloc")):
+        yield Clause("map", sections, kind)
+
+
+def _omp_data(transfers: tuple[Transfer, ...], pays: str) -> Directive:
+    return Directive("omp", "target data", clauses(*_maps(transfers), condition(pays)))
+
+
+def _omp_update(to: str, sections: tuple[str, ...], pays: str) -> Directive:
+    moved = Clause("from" if to == "host" else "to", sections)
+    return Directive("omp", "target update", clauses(moved, condition(pays)))
+
+
 _ROUTINE = Directive("acc", "routine", (Clause("seq"),))
-_DIALECT = Dialect(Abilities("acc", multiplied, _refused), _loops, _data, _update, (_ROUTINE,))
+_AROUND = (Directive("omp", "declare target"), Directive("omp", "end declare target"))
+_ABLE = Abilities("omp", collapsible, lambda _subject, _kernel: "")
+DIALECTS = {
+    "openacc": Dialect(
+        Abilities("acc", multiplied, _refused), _acc_loops, _acc_data, _acc_update, (_ROUTINE,)
+    ),
+    "openmp-target": Dialect(_ABLE, _omp_loops, _omp_data, _omp_update, _AROUND),
+}
+"""The directives of each target."""
