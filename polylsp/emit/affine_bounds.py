@@ -455,16 +455,12 @@ def largest_text(
         return texts[begin]
     other = largest_text(values, names, texts, least, begin + 1)
     pairs = [(each, first) if least else (first, each) for each in rest]
-    conditions = [_exceeds(one, another, names) for one, another in pairs]
+    conditions = [exceeds_zero(one.sub(another), names) for one, another in pairs]
     if other is None or None in conditions:
         return None
     between, whole = names.choice
     condition = between.join(str(each) for each in conditions)
     return whole.format(condition=condition, then=texts[begin], otherwise=other)
-
-
-def _exceeds(left: isl.Aff, right: isl.Aff, names: Names) -> str | None:
-    return exceeds_zero(left.sub(right), names)
 
 
 def exceeds_zero(difference: isl.Aff, names: Names) -> str | None:

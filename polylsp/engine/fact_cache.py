@@ -88,7 +88,7 @@ _MOST_UNWRITTEN = 4096
 
 class FactCache:
     """Cache of facts of functions, summaries and records of files, by key; see `DiskCache` for failures.
-    Entries are written by `flush`, so that nobody waits for that who waits for facts."""
+    Entries are written to disk by `flush`, after the facts have been sent."""
 
     def __init__(self, entries: DiskCache) -> None:
         self._entries = entries
@@ -104,7 +104,7 @@ class FactCache:
         return self._read(key, FunctionFacts)
 
     def stored(self, key: str) -> FunctionFacts | StoredFacts | None:
-        """The same, not yet read."""
+        """The cached facts under a key, in the form in which they are sent on."""
         unwritten = self._unwritten.get(key)
         if isinstance(unwritten, FunctionFacts):
             return unwritten

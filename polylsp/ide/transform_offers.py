@@ -51,6 +51,38 @@ class Told:
     speeds_threads: bool = False
 
 
+_SERIAL = ("sequential-loop",)
+_WORDS: dict[ActionName, Told] = {
+    "distribute": Told(
+        "Split the loop {name} to run a part of it in parallel", codes=("needs-distribution", *_SERIAL)
+    ),
+    # A wavefront jumps through memory: it pays only with threads, and not always then.
+    "skew": Told(
+        "Skew the loops of {name} to run a wavefront in parallel",
+        codes=("needs-skewing", *_SERIAL),
+        conditional=True,
+    ),
+    "tile": Told("Tile {names} for cache reuse"),
+    "expand": Told("Expand a scalar of the loop {name} into an array to split the loop", codes=_SERIAL),
+    "rewrite-reduction": Told("Sum up in a local variable over the loop {name}", codes=("reduction-loop",)),
+    "substitute-induction": Told(
+        "Compute what the loop {name} counts from its iterator", codes=("parallel-loop",)
+    ),
+    "fill": Told(
+        "Fill arrays by index in the loop {name} instead of appending",
+        "quickfix",
+        (*_SERIAL, "not-analyzable"),
+    ),
+    "simd": Told("Vectorise the sum over {name} (reorders additions)"),
+    "unroll-and-jam": Told("Unroll and jam the loops around {inner} to reuse loaded values"),
+    "numba": Told(
+        "Rewrite the loops of {name} and run them in parallel with Numba",
+        codes=("needs-skewing", "needs-interchange", "needs-distribution", *_SERIAL),
+    ),
+}
+"""Presentations with the names of the loops alone: of the first, of the last, and of all."""
+
+
 def told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Possible) -> Told | None:
     """Presentation of a transform offered on a loop, with its assumptions; `None` for an action that is no
     transform, or not offered."""
@@ -72,30 +104,11 @@ def _told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Pos
     match possible.action:
         case "interchange":
             return _interchange(placed, loop, names)
-        case "distribute":
-            title = f"Split the loop {name} to run a part of it in parallel"
-            return Told(title, codes=("needs-distribution", "sequential-loop"))
-        case "skew":
-            # A wavefront jumps through memory: it pays only with threads, and not always then.
-            title = f"Skew the loops of {name} to run a wavefront in parallel"
-            return Told(title, codes=("needs-skewing", "sequential-loop"), conditional=True)
-        case "tile":
-            return Told(f"Tile {names} for cache reuse")
         case "fuse":
             return Told(f"Fuse the loops {_with_lines(source, placed, loops)}")
         case "privatize":
             fresh = not is_governed(placed.answer.facts, loop.ordinal)
             return Told(_privatized(loop), "quickfix", ("needs-privatization",), fresh, not fresh)
-        case "expand":
-            title = f"Expand a scalar of the loop {name} into an array to split the loop"
-            return Told(title, codes=("sequential-loop",))
-        case "rewrite-reduction":
-            return Told(f"Sum up in a local variable over the loop {name}", codes=("reduction-loop",))
-        case "substitute-induction":
-            return Told(f"Compute what the loop {name} counts from its iterator", codes=("parallel-loop",))
-        case "fill":
-            title = f"Fill arrays by index in the loop {name} instead of appending"
-            return Told(title, "quickfix", ("sequential-loop", "not-analyzable"))
         case "copy":
             return Told(_from_copies(loop), codes=("sequential-loop",))
         case "restrict":
@@ -105,15 +118,6 @@ def _told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Pos
             checked = wording.assumption_words(assumed(loops[0], *CHECKED_WHEN_RUN))
             title = f"Run {name} in parallel with OpenMP where a check finds that {checked}"
             return Told(title, "quickfix", _OVERLAP)
-        case "simd":
-            return Told(f"Vectorise the sum over {name} (reorders additions)")
-        case "unroll-and-jam":
-            inner = wording.subject(loops[-1])
-            return Told(f"Unroll and jam the loops around {inner} to reuse loaded values")
-        case "numba":
-            title = f"Rewrite the loops of {name} and run them in parallel with Numba"
-            codes = ("needs-skewing", "needs-interchange", "needs-distribution", "sequential-loop")
-            return Told(title, codes=codes)
         case "slices":
             several = f"loops {names}" if len(loops) > 1 else f"loop {names}"
             return Told(f"Write the {several} with NumPy's slices")
@@ -126,6 +130,9 @@ def _told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Pos
                 codes=(*RUN_CODES, "sequential-loop"),
                 speeds_threads=not speeds.isdisjoint(possible.parts),
             )
+        case _ if possible.action in _WORDS:
+            words, inner = _WORDS[possible.action], wording.subject(loops[-1])
+            return replace(words, title=words.title.format(name=name, names=names, inner=inner))
         case _:
             return None
 

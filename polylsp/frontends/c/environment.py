@@ -215,14 +215,9 @@ class Unexpandable:
     advice: str = ""
 
 
-def identifiers(text: str) -> frozenset[str]:
-    """Every word in a text: all that can name a macro or a declaration."""
-    return words(text)
-
-
 def used_macros(text: str, macros: Mapping[str, Macro]) -> tuple[Macro, ...]:
     """The macros that can take part in expanding `text`, in the order of their names."""
-    return closure(identifiers(text), macros)
+    return closure(words(text), macros)
 
 
 @query()

@@ -57,7 +57,7 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Parts of a header in the source. `computes_start`: the first value is computed before the loop."""
+    """Text of the header of a loop. `computes_start`: the first value is computed before the loop."""
 
     subject: Subject
     loop: Node
@@ -73,7 +73,7 @@ class _Reader:
         return Span(node.start_byte, node.end_byte).shift(self.subject.start)
 
     def names(self, *nodes: Node) -> set[str]:
-        """The words of expressions."""
+        """Identifiers in expressions."""
         return {word for node in nodes for word in re.findall(r"[A-Za-z_]\w*", self.text(node))}
 
 

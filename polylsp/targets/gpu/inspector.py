@@ -1,7 +1,7 @@
-"""Inspector loops, which compute before a nest the number of elements of an array that it uses where its
-subscripts are data, as in `v[list[i]]` (inspector/executor: Saltz et al., IEEE Trans. Computers 1991).
+"""Inspector loops before a nest, for arrays whose subscripts are data, as in `v[list[i]]`: they compute the
+number of elements that the nest uses (inspector/executor: Saltz et al., IEEE Trans. Computers 1991).
 
-The inspector is the backward slice of the nest from the subscripts of these arrays: the loops, conditions
+An inspector is the backward slice of the nest from the subscripts of these arrays: the loops, conditions
 and assignments on which a subscript depends, in the words of the source. It takes the path that the nest
 takes, so that it evaluates nothing that the nest does not. The text with it is read and analysed like any
 other before the edit is made of it.
