@@ -35,8 +35,7 @@ from polylsp.targets.directives.rewriting import (
     hints_aside,
     rewritten_first,
 )
-from polylsp.transforms import MODULES, transformed
-from polylsp.transforms.composing import limited
+from polylsp.transforms import MODULES, limited, transformed
 
 # --------------------------------------------------------------------------------------------------
 # Modules of actions, which are loaded when the action is requested.
