@@ -52,7 +52,7 @@ from polylsp.schedule.chain import Chain, chain_around, chain_inside
 from polylsp.targets.directives.loop_nesting import work_of
 from polylsp.targets.directives.rewriting import without_hints
 from polylsp.targets.numpy_slices import loops_of
-from polylsp.transforms import simd
+from polylsp.transforms import replaced_span, simd
 
 _IN = isl.dim_type.in_
 _OUT = isl.dim_type.out
@@ -94,7 +94,7 @@ def _comes_back(scop: Scop, access: Access, chain: Chain) -> bool:
 
 def fused_pair(subject: Subject, loop: LoopFacts, fused: Edited) -> tuple[LoopFacts, ...]:
     """The two loops that an edit has fused."""
-    whole = replaced(fused)
+    whole = replaced_span(fused)
     beside = (each for each in subject.facts.loops if each.parent == loop.parent)
     return tuple(each for each in beside if whole.holds(subject.span(each.site)))
 
@@ -110,13 +110,8 @@ def fuses_well(subject: Subject, pair: tuple[LoopFacts, ...], fused: Edited) -> 
 
 def rewritten(subject: Subject, chain: Chain, made: Edited) -> tuple[int, ...]:
     """The loops of a chain that an edit has to do with."""
-    whole = replaced(made)
+    whole = replaced_span(made)
     return tuple(o for o in chain.ordinals if whole.holds(subject.span(subject.known(o).site)))
-
-
-def replaced(made: Edited) -> Span:
-    """Span of all that an edit replaces, with the text between."""
-    return made.replacements[0].span.cover(made.replacements[-1].span)
 
 
 # --- Expansion ---------------------------------------------------------------------------
@@ -272,7 +267,7 @@ def _restructured(trials: Trials) -> Iterator[Possible]:
     made = trials.answer("restructure", subject.facts.loops[0].ordinal, subject.function.name)
     if not isinstance(made, Edited):
         return
-    whole = replaced(made)
+    whole = replaced_span(made)
     outermost = [each for each in subject.facts.loops if each.depth == 1]
     chosen = [o for o in outermost if _meet(whole, subject.span(o.site))]
     nests = any(each.parent == o.ordinal for o in chosen for each in subject.facts.loops)

@@ -116,21 +116,21 @@ def _is_named(subject: Subject, constant: Constant) -> bool:
 
 
 def _constants(subject: Subject) -> Iterator[Constant]:
-    values = [*_extents(subject), *_bounds(subject)]
+    declared = [s.variable for s in walk(subject.function.body) if isinstance(s, Declare)]
+    variables = (*subject.function.parameters, *declared)
+    values = [*(each for one in variables for each in extents_of(one.type)), *_bounds(subject)]
     for value in values:
         for node in subexpressions(value):
             if isinstance(node, Constant):
                 yield node
 
 
-def _extents(subject: Subject) -> Iterator[Expr]:
-    declared = [s.variable for s in walk(subject.function.body) if isinstance(s, Declare)]
-    for variable in (*subject.function.parameters, *declared):
-        of_type: Type = variable.type
-        while isinstance(of_type, (Array, Pointer)):
-            if isinstance(of_type, Array) and of_type.extent is not None:
-                yield of_type.extent
-            of_type = of_type.element if isinstance(of_type, Array) else of_type.to
+def extents_of(of_type: Type) -> Iterator[Expr]:
+    """The numbers of elements that a type of arrays and pointers names, outermost first."""
+    while isinstance(of_type, (Array, Pointer)):
+        if isinstance(of_type, Array) and of_type.extent is not None:
+            yield of_type.extent
+        of_type = of_type.element if isinstance(of_type, Array) else of_type.to
 
 
 def _bounds(subject: Subject) -> Iterator[Expr]:

@@ -137,15 +137,12 @@ class SafeFixes:
     asks: tuple[Ask, ...]
 
 
-def safe_fixes(
-    source: Source, report: FileReport, settings: Settings, kinds: Iterable[str], codes: Iterable[str] = ()
-) -> SafeFixes:
-    """The safe fixes of some `kinds` for the findings that are shown, or for those of some `codes` alone.
+def safe_fixes(source: Source, report: FileReport, settings: Settings, kinds: Iterable[str]) -> SafeFixes:
+    """The safe fixes of some `kinds` for the findings that are shown.
     `clauses`: those that directives lack, each proven. `directives`: OpenMP for the outermost parallel loops
     of C that rest on no assumption, reorder no sum and do enough work."""
-    wanted, only = frozenset(kinds), frozenset(codes)
-    every = replace(settings, findings="all")
-    shown = [each for each in diagnostics(source, report, every) if not only or each.code in only]
+    wanted = frozenset(kinds)
+    shown = diagnostics(source, report, replace(settings, findings="all"))
     ready = _clauses(source, report, settings, shown) if "clauses" in wanted else ()
     asks = _directives(report, settings, shown) if "directives" in wanted else ()
     return SafeFixes(tuple(ready), tuple(asks))

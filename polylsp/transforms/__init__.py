@@ -59,7 +59,7 @@ def together(answers: Iterable[Answer]) -> Iterator[Edited]:
     edits = [each for each in answers if isinstance(each, Edited)]
     apart: list[Edited] = []
     for each in edits:
-        if not any(_whole(each).touches(_whole(other)) for other in apart):
+        if not any(replaced_span(each).touches(replaced_span(other)) for other in apart):
             apart.append(each)
     if len(apart) > 1:
         yield joined(apart)
@@ -75,7 +75,8 @@ def joined(edits: Sequence[Edited]) -> Edited:
     )
 
 
-def _whole(edit: Edited) -> Span:
+def replaced_span(edit: Edited) -> Span:
+    """Span of all that an edit replaces, with the text between."""
     return edit.replacements[0].span.cover(edit.replacements[-1].span)
 
 

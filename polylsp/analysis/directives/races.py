@@ -467,12 +467,14 @@ def _at_once(conflicts: Conflicts, construct: Construct, conflict: Conflict, ord
 
 def nearer(pairs: isl.Map, depth: int, limit: int) -> isl.Map:
     """Of `pairs`, those whose iterators at `depth` are less than `limit` apart."""
-    ins, outs = (
-        [f"{letter}{k}" for k in range(pairs.dim(kind))] for letter, kind in (("a", _IN), ("b", _OUT))
-    )
-    low = f"{outs[depth]} - {ins[depth]} < {limit} and {ins[depth]} - {outs[depth]} < {limit}"
-    near = isl.Map(f"{{ [{', '.join(ins)}] -> [{', '.join(outs)}] : {low} }}")
-    near = near.set_tuple_name(_IN, pairs.get_tuple_name(_IN)).set_tuple_name(
-        _OUT, pairs.get_tuple_name(_OUT)
-    )
-    return pairs.intersect(near)
+    return related(pairs, f"b{depth} - a{depth} < {limit} and a{depth} - b{depth} < {limit}")
+
+
+def related(pairs: isl.Map, formula: str) -> isl.Map:
+    """Of `pairs`, those for which a formula holds of the iterators `a0`, … of the first and `b0`, … of the
+    second iteration."""
+    ends = [[f"{letter}{k}" for k in range(pairs.dim(kind))] for letter, kind in (("a", _IN), ("b", _OUT))]
+    found = isl.Map(f"{{ [{', '.join(ends[0])}] -> [{', '.join(ends[1])}] : {formula} }}")
+    for kind in (_IN, _OUT):
+        found = found.set_tuple_name(kind, pairs.get_tuple_name(kind))
+    return pairs.intersect(found)

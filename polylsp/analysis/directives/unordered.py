@@ -25,7 +25,7 @@ from polylsp.analysis.directives.loop_forms import (
     numbered_first,
 )
 from polylsp.analysis.directives.parallel_regions import ParallelRegion, Part, Uniformity, phases, rounds
-from polylsp.analysis.directives.races import DataSharing, happens_always, listed, reduced
+from polylsp.analysis.directives.races import DataSharing, happens_always, listed, reduced, related
 from polylsp.analysis.directives.thread_order import is_guarded
 from polylsp.analysis.scop.access_relations import to_scop
 from polylsp.analysis.scop.call_effects import with_calls
@@ -154,7 +154,8 @@ def _conflict(
             return None
         once = ends[0].loops.index(around.ordinal)
         shared = once + 1
-        pairs = _next_round(pairs, once, conflicts.scop.loops[around.ordinal].step)
+        step = conflicts.scop.loops[around.ordinal].step
+        pairs = related(pairs, f"b{once} = a{once} + {step}")
     pairs = same_iteration(pairs, once)
     # Of loops with different numbers of iterations, the pairs of different numbers are easier to understand.
     for alike in (numbered_alike, in_one_thread):
@@ -164,19 +165,6 @@ def _conflict(
         if not apart.is_empty() and happens_always(conflicts, apart.params(), ends, once):
             return Conflict(source, sink, apart, True)
     return None
-
-
-def _next_round(pairs: isl.Map, depth: int, step: int) -> isl.Map:
-    """Of `pairs`, those of which the second is one round later in the loop at `depth`."""
-    ins, outs = (
-        [f"{letter}{k}" for k in range(pairs.dim(kind))] for letter, kind in (("a", _IN), ("b", _OUT))
-    )
-    later = isl.Map(
-        f"{{ [{', '.join(ins)}] -> [{', '.join(outs)}] : {outs[depth]} = {ins[depth]} + {step} }}"
-    )
-    for kind in (_IN, _OUT):
-        later = later.set_tuple_name(kind, pairs.get_tuple_name(kind))
-    return pairs.intersect(later)
 
 
 def _is_known(sharing: DataSharing, conflicts: Conflicts, access: Access) -> bool:

@@ -14,14 +14,13 @@ from math import prod
 import islpy as isl
 
 from polylsp.emit.c_text import element_words
-from polylsp.emit.source_names import horizon
+from polylsp.emit.source_names import extents_of, horizon
 from polylsp.emit.subject import Member, Subject
 from polylsp.frontends.c.environment import Expanded, expand
 from polylsp.frontends.c.macros import Macro
 from polylsp.ir.effects import expressions, walk
 from polylsp.ir.program import (
     AddressOf,
-    Array,
     Call,
     Constant,
     Declare,
@@ -30,8 +29,6 @@ from polylsp.ir.program import (
     Floating,
     Index,
     Integer,
-    Pointer,
-    Type,
     Variable,
     subexpressions,
     within,
@@ -386,7 +383,7 @@ def _constants(subject: Subject) -> Iterator[Constant]:
     """All numbers in the statements of a function, and in the types of its parameters."""
     values: list[Expr] = [e for s in walk(subject.function.body) for e in expressions(s)]
     for parameter in subject.function.parameters:
-        values += _extents(parameter.type)
+        values += extents_of(parameter.type)
     for value in values:
         parts = list(subexpressions(value))
         # A pointer to a row is the address of its first element.
@@ -395,13 +392,6 @@ def _constants(subject: Subject) -> Iterator[Constant]:
         )
         implied = {id(s.subscript) for at, s in rows if isinstance(s, Index) and s.subscript.site == at}
         yield from (node for node in parts if isinstance(node, Constant) and id(node) not in implied)
-
-
-def _extents(of_type: Type) -> Iterator[Expr]:
-    while isinstance(of_type, (Array, Pointer)):
-        if isinstance(of_type, Array) and of_type.extent is not None:
-            yield of_type.extent
-        of_type = of_type.element if isinstance(of_type, Array) else of_type.to
 
 
 def _shape(region: Region, buffer: Buffer) -> Iterator[str]:
@@ -433,7 +423,7 @@ def _shape(region: Region, buffer: Buffer) -> Iterator[str]:
 
 def _is_spelled(subject: Subject, buffer: Buffer) -> bool:
     """True if a parameter's declaration has the lengths of its rows as numbers."""
-    written = (subject.source(each.site) for each in _extents(buffer.variable.type))
+    written = (subject.source(each.site) for each in extents_of(buffer.variable.type))
     plain = all(_LITERAL.fullmatch(text) or text.isidentifier() for text in written)
     return buffer.variable.storage == "parameter" and plain
 
