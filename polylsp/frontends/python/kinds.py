@@ -213,6 +213,8 @@ def arithmetic(operator: ast.operator, left: Kind | None, right: Kind | None) ->
     """The result of an operator."""
     if isinstance(operator, ast.MatMult):
         return product(left, right)
+    if isinstance(operator, ast.Add) and left == right == Other("a list"):
+        return left
     result = combined(left, right)
     if isinstance(operator, ast.Div):
         match result:

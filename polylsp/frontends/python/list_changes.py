@@ -26,6 +26,10 @@ _CHANGING = GROWING | _SHORTENING
 _ACTING = frozenset(
     ("exec", "eval", "setattr", "delattr", "heapq.heappop", "heapq.heappushpop", "heapq.heapreplace")
 )
+_KEEPING = frozenset(
+    ("dict", "functools.partial", "itertools.repeat", "types.SimpleNamespace", "collections.UserList")
+)
+"""Functions of Python whose results hold the objects that they are given."""
 _READING = (ast.Subscript, ast.For, ast.comprehension, ast.Compare, ast.BinOp, ast.Return, ast.Starred,
             ast.FormattedValue, ast.AugAssign, ast.Delete, ast.While, ast.If)  # fmt: skip
 """Nodes around a list that give it no other name."""
@@ -173,7 +177,7 @@ def _is_read(context: Context, node: ast.Name, around: Mapping[int, ast.AST]) ->
 
 def _is_plain(path: str) -> bool:
     """True for a function of a library that leaves its arguments."""
-    return bool(path) and not variable_of_module(path) and path not in _ACTING
+    return bool(path) and not variable_of_module(path) and path not in _ACTING | _KEEPING
 
 
 def _by_other_names(
@@ -215,11 +219,13 @@ def _call_changes(
     if path in _ACTING:
         return True
     given = (*call.args, *(one.value for one in call.keywords))
+    callee = scope.callee(call)
     if any(isinstance(one, ast.Name) and one.id == name for one in given) and not _is_plain(path):
-        return True
-    match scope.callee(call), call.func:
-        case Callable() as callee, _:
-            return callee.effect != "reads"
+        # What a function that only reads returns may be the list: such names are among the others.
+        return not isinstance(callee, Callable) or callee.effect != "reads"
+    match callee, call.func:
+        case Callable(effect=effect), _:
+            return effect != "reads"
         case ClassOf(making=making), _:
             return making is None or making.making != "reads"
         case _, ast.Name(id=called):
@@ -234,7 +240,7 @@ def _is_another(context: Context, node: ast.expr) -> bool:
     """True for what is certainly no list, and for a list of the function that has one name."""
     kind = context.kind(node)
     is_array = isinstance(kind, Array) and not (kind.assumed or kind.guessed or kind.lists)
-    return is_array or isinstance(kind, Number) or _is_apart(context, node)
+    return is_array or _is_apart(context, node)
 
 
 def _is_apart(context: Context, node: ast.expr) -> bool:
