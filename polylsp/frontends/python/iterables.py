@@ -346,3 +346,58 @@ def _unknown(context: Context, node: ast.expr, fx: Effects) -> None:
 
 def _first_name(target: ast.expr) -> str:
     return next((n.id for n in nodes_in(target) if isinstance(n, ast.Name)), "iteration")
+
+
+# --- Iterables of one element ---
+
+
+_RUNNING_OVER = "enumerate iter list reversed set sorted tuple zip frozenset"
+
+
+def yields_once(context: Context, node: ast.expr) -> bool:
+    """True for an iterable that certainly has one element at most, as a list of one and its first element
+    have."""
+    match node:
+        case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts) | ast.Dict(values=parts):
+            return (
+                len(parts) < 2
+                and not any(isinstance(one, ast.Starred) for one in parts)
+                and (not isinstance(node, ast.Dict) or None not in node.keys)
+            )
+        case ast.Constant(value=str() | bytes() as text):
+            return len(text) < 2
+        case ast.Subscript(slice=ast.Slice(lower, upper, None)):
+            first, last = (_written(one) for one in (lower, upper))
+            return (first or 0) >= 0 and last is not None and 0 <= last - (first or 0) < 2
+        case ast.Call(func=ast.Name(id=name), args=[*given]) if name in _RUNNING_OVER.split():
+            is_known = not context.kinds.declarations.get(name) and name not in context.kinds.local
+            return is_known and any(yields_once(context, one) for one in given)
+        case ast.Call(func=ast.Attribute(value=of, attr="items" | "keys" | "values" | "copy"), args=[]):
+            return yields_once(context, of)
+        case ast.Name(id=name):
+            made = _bound_once(context, name)
+            return made is not None and yields_once(context, made)
+        case _:
+            return False
+
+
+def _bound_once(context: Context, name: str) -> ast.expr | None:
+    """The value of a name that a function binds once, and to whose object it adds nothing."""
+    nodes = nodes_in(context.parsed.tree)
+    bound = [n for n in nodes if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)]
+    values = [n.value for n in nodes if isinstance(n, ast.Assign) and n.targets == bound]
+    grows = any(
+        isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == name for n in nodes
+    )
+    stored = any(
+        isinstance(n, ast.Subscript)
+        and isinstance(n.value, ast.Name)
+        and n.value.id == name
+        and isinstance(n.ctx, ast.Store)
+        for n in nodes
+    )
+    return values[0] if len(bound) == 1 and values and not grows and not stored else None
+
+
+def _written(node: ast.expr | None) -> int | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else None

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from polylsp.frontends.python.caught_exceptions import interrupted
-from polylsp.frontends.python.iterables import Counted, Given, counted_by
+from polylsp.frontends.python.iterables import Counted, Given, counted_by, yields_once
 from polylsp.frontends.python.kinds import INT, Array, Number
 from polylsp.frontends.python.library_loops import for_whole_arrays
 from polylsp.frontends.python.live_ranges import spelled
@@ -358,64 +358,12 @@ def _blocked(context: Context, node: ast.For, rejection: Rejection) -> list[Stat
     if rejection.code != "whole-arrays" and not concerns_arrays(context, node):
         rejection = replace(rejection, code="generic-iterable", advice="")
         body = body if any(holds_numbers(context, one) for one in nodes_in(node)) else unreported(body)
-    repeats = not _yields_once(context, node.iter)
+    repeats = not yields_once(context, node.iter)
     prologue = Block((Unsupported(rejection, header(context, node), (), reads, completes=repeats),))
     place = (header(context, node), context.site(node))
     whole_body = Block((*renewed(context, node.target), *body.statements))
     ordinal = context.ordinals[id(node)]
     return [Loop(ordinal, "for", name, prologue, None, whole_body, Block(), False, *place)]
-
-
-_RUNNING_OVER = "enumerate iter list reversed set sorted tuple zip frozenset"
-
-
-def _yields_once(context: Context, node: ast.expr) -> bool:
-    """True for an iterable that certainly has one element at most, as a list of one and its first element
-    have."""
-    match node:
-        case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts) | ast.Dict(values=parts):
-            return (
-                len(parts) < 2
-                and not any(isinstance(one, ast.Starred) for one in parts)
-                and (not isinstance(node, ast.Dict) or None not in node.keys)
-            )
-        case ast.Constant(value=str() | bytes() as text):
-            return len(text) < 2
-        case ast.Subscript(slice=ast.Slice(lower, upper, None)):
-            first, last = (_written(one) for one in (lower, upper))
-            return (first or 0) >= 0 and last is not None and 0 <= last - (first or 0) < 2
-        case ast.Call(func=ast.Name(id=name), args=[*given]) if name in _RUNNING_OVER.split():
-            is_known = not context.kinds.declarations.get(name) and name not in context.kinds.local
-            return is_known and any(_yields_once(context, one) for one in given)
-        case ast.Call(func=ast.Attribute(value=of, attr="items" | "keys" | "values" | "copy"), args=[]):
-            return _yields_once(context, of)
-        case ast.Name(id=name):
-            made = _bound_once(context, name)
-            return made is not None and _yields_once(context, made)
-        case _:
-            return False
-
-
-def _bound_once(context: Context, name: str) -> ast.expr | None:
-    """The value of a name that a function binds once, and to whose object it adds nothing."""
-    nodes = nodes_in(context.parsed.tree)
-    bound = [n for n in nodes if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)]
-    values = [n.value for n in nodes if isinstance(n, ast.Assign) and n.targets == bound]
-    grows = any(
-        isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == name for n in nodes
-    )
-    stored = any(
-        isinstance(n, ast.Subscript)
-        and isinstance(n.value, ast.Name)
-        and n.value.id == name
-        and isinstance(n.ctx, ast.Store)
-        for n in nodes
-    )
-    return values[0] if len(bound) == 1 and values and not grows and not stored else None
-
-
-def _written(node: ast.expr | None) -> int | None:
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else None
 
 
 def _nested(context: Context, node: ast.For, counted: list[Counted], level: int) -> list[Statement]:

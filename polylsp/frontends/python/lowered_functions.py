@@ -38,7 +38,7 @@ from polylsp.frontends.python.attributes import (
 from polylsp.frontends.python.bindings import dimensions, find_remade, in_place, own_iterators
 from polylsp.frontends.python.callables import parameter_kinds
 from polylsp.frontends.python.caught_exceptions import caught_loops
-from polylsp.frontends.python.element_recurrences import element_recurrences
+from polylsp.frontends.python.element_recurrences import recurrences
 from polylsp.frontends.python.independence import independent_loops
 from polylsp.frontends.python.inference import Kinds, assigned_names, inferred
 from polylsp.frontends.python.iteration_effects import attribute_conditions
@@ -270,7 +270,7 @@ def _lowered(name: str, parsed: Parsed, given: dict[str, Kind], kinds: Kinds, ag
         name, arguments, whole, _name_site(parsed.texts), racing, parallel,
         checking=checking, independent=independent, aside=aside(context, body),
         arrays=array_statements(parsed, found, body, kinds, context.path),
-        conditions=attribute_conditions(context, body), recurrent=element_recurrences(context, body),
+        conditions=attribute_conditions(context, body), recurrent=recurrences(context, body),
     )  # fmt: skip
 
 

@@ -120,3 +120,8 @@ def _below(node: ast.AST, names: tuple[str, ...]) -> list[ast.AST]:
 def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
     """Fields that may hold nodes."""
     return tuple(name for name in kind._fields if name != "ctx" and (kind, name) not in _WORDS)
+
+
+def target_parts(target: ast.expr) -> list[ast.expr]:
+    """The targets in a tuple of them, else the one."""
+    return target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]

@@ -401,6 +401,8 @@ def freshness(scope: Scope, node: ast.expr) -> int:
             return 1
         case ast.ListComp() | ast.SetComp() | ast.DictComp():
             return 1
+        case ast.Subscript(value=of) if numpy_functions.numpy_name(scope.path(of)) in ("r_", "c_"):
+            return 2
         case ast.IfExp(body=one, orelse=other):
             return min(freshness(scope, one), freshness(scope, other))
         case ast.Call() if reads(scope, node):

@@ -9,8 +9,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeGuard
 
+from polylsp.frontends.python.element_recurrences import carried_names, may_change
 from polylsp.frontends.python.kinds import Instance, Number
 from polylsp.frontends.python.list_changes import (
     GROWING,
@@ -24,9 +26,8 @@ from polylsp.frontends.python.list_changes import (
 )
 from polylsp.frontends.python.lowering_scope import Context
 from polylsp.frontends.python.names import ClassOf, is_stored
-from polylsp.frontends.python.nodes import nodes_in, nodes_in_all, own_nodes
+from polylsp.frontends.python.nodes import nodes_in, nodes_in_all, own_nodes, target_parts
 from polylsp.frontends.python.places import named_in
-from polylsp.frontends.python.value_flow import Iteration
 from polylsp.ir.library import Ordered, generator_obstacle, python_call_obstacle, python_order_of
 from polylsp.ir.program import Order, Site
 
@@ -63,8 +64,7 @@ def _loops_around(context: Context, statement: ast.stmt) -> list[ast.For | ast.W
 
 def _names_in(target: ast.expr) -> list[ast.Name]:
     """The names that a target of an assignment binds."""
-    parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
-    return [one for one in parts if isinstance(one, ast.Name)]
+    return [one for one in target_parts(target) if isinstance(one, ast.Name)]
 
 
 def _chooses(node: ast.AST) -> bool:
@@ -399,24 +399,14 @@ def _order_of_name(
     if id(loop) in context.for_libraries:
         # What is usually written instead says more.
         return None
-
-    def is_own(each: str) -> bool:
-        return each in context.kinds.local and each not in context.captured
-
-    def changes(function: ast.expr) -> bool:
-        path = context.path(function)
-        grows = isinstance(function, ast.Attribute) and function.attr in GROWING
-        return not (grows or path == "print" or path.startswith("matplotlib.pyplot."))
-
+    changes = partial(may_change, context)
     inside = {id(n) for n in nodes_in(loop)}
     nodes = (n for n in nodes_in(context.parsed.tree) if id(n) not in inside)
     others = tuple(context.site(n) for n in nodes if _gives(n, name, changes))
     if isinstance(loop, ast.While) and name in _deciding(loop) and any(one is statement for one in loop.body):
         order = order_of_test(context, loop)
         return replace(order, renewed=others) if order is not None else None
-    targets = [loop.target] if isinstance(loop, ast.For) else []
-    is_carried = name in Iteration(is_own, changes).carries(loop.body, *targets)
-    if not is_carried and not _is_running(loop, name, statement):
+    if name not in carried_names(context, loop) and not _is_running(loop, name, statement):
         return None
     return Order(f"`{name}` is computed from its value of the iteration before", others, kind="flow")
 

@@ -18,15 +18,24 @@ from polylsp.frontends.python.nodes import children, nodes_in, nodes_in_all
 _UNCHANGING = frozenset(
     "array asarray asanyarray ascontiguousarray atleast_1d atleast_2d copy float int list tuple str abs "  # noqa: SIM905
     "round astype ravel flatten reshape squeeze sorted zeros_like empty_like ones_like full_like len shape "
-    "size ndim dtype T real".split()
+    "size ndim dtype T real strip lstrip rstrip lower upper title tolist set frozenset unique atleast_3d "
+    "floor ceil rint trunc nan_to_num triu tril clip resolve abspath realpath".split()
 )
 """Functions and attributes that give the same when they are applied again, or do not depend on elements."""
-_EXTREMES = frozenset(("max", "min", "maximum", "minimum", "fmax", "fmin", "logical_and", "logical_or"))
+_REORDERED = {
+    "add": "sum", "multiply": "product", "max": "max", "min": "min", "maximum": "max", "minimum": "min",
+    "fmax": "max", "fmin": "min", "logical_and": "logical_and", "logical_or": "logical_or",
+    "logical_xor": "logical_xor", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor",
+    "union": "or", "intersection": "and", "gcd": "gcd", "lcm": "lcm", "hypot": "hypot",
+}  # fmt: skip
+"""Functions and methods whose operands may come in any order, with the operations that they are."""
 _SUMS: dict[type[ast.operator], str] = {
     ast.Add: "sum", ast.Sub: "sum", ast.Mult: "product", ast.Div: "product",
     ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor",
 }  # fmt: skip
 _SAME, OTHER = "same", "other"
+_ENDING = (ast.Break, ast.Return, ast.Raise, ast.Yield, ast.YieldFrom)
+_GROWING = frozenset(("append", "extend", "appendleft"))
 
 Origins = dict[str, str]
 """The names on whose values at the start of an iteration a value depends, each with how: it is the `same`, a
@@ -57,6 +66,8 @@ class Iteration:
         """Follow statements; false where control may skip the rest."""
         for statement in body:
             match statement:
+                case ast.stmt() if any(isinstance(n, ast.NamedExpr) for n in nodes_in(statement)):
+                    self._forget(statement)
                 case ast.Assign(targets=targets, value=value):
                     self._assign(targets, value)
                 case ast.AnnAssign(target=target, value=ast.expr() as value):
@@ -69,6 +80,15 @@ class Iteration:
                     self._forget(*statement.items)
                     if not self._run(inner):
                         return False
+                case ast.For(body=inner, orelse=[]) | ast.While(body=inner, orelse=[]):
+                    # The last of its iterations, which bind anew what others did.
+                    self._forget(statement)
+                    if not any(isinstance(n, _ENDING) for n in nodes_in(statement)):
+                        self._run(inner)
+                case ast.Expr(value=ast.Call(ast.Attribute(ast.Name() as grown, attr), [added], [])) if (
+                    attr in _GROWING
+                ):
+                    self.values[grown.id] = self._of(grown) | dict.fromkeys(self._of(added), OTHER)
                 case _:
                     self._forget(statement)
             if self._skips(statement):
@@ -124,12 +144,17 @@ class Iteration:
             case ast.BinOp(left=left, op=operator, right=right):
                 reversible = not isinstance(operator, (ast.Sub, ast.Div))
                 return _together(self._of(left), self._of(right), _SUMS.get(type(operator)), reversible)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return _together(self._of(operand), {}, "product", True)
             case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) if name in _UNCHANGING:
                 return {}
-            case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=[left, right]) if (
-                name in _EXTREMES
-            ):
-                return _together(self._of(left), self._of(right), name, True)
+            case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) if name in _REORDERED:
+                of = node.func.value if isinstance(node.func, ast.Attribute) else None
+                operands = [self._of(one) for one in (*([of] if of is not None else ()), *node.args)]
+                found: Origins = {}
+                for one in operands:
+                    found = _together(found, one, _REORDERED[name], True)
+                return found
             case ast.Attribute(attr=name) if name in _UNCHANGING:
                 return {}
             case ast.IfExp() | ast.BoolOp() | ast.Lambda() | ast.Compare() | ast.NamedExpr():
