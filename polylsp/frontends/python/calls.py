@@ -6,6 +6,7 @@ A method receives the object's arrays as additional arguments. Other calls are r
 from __future__ import annotations
 
 import ast
+import builtins
 from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -36,7 +37,7 @@ from polylsp.frontends.python.lowering_scope import (
     refuse,
 )
 from polylsp.frontends.python.names import Callable, ClassOf, Parameter, name_of
-from polylsp.frontends.python.nodes import nodes_in_all
+from polylsp.frontends.python.nodes import nodes_in, nodes_in_all
 from polylsp.frontends.python.numpy_arguments import stored_arguments
 from polylsp.frontends.python.places import array_type, base_of, not_a_number, place_of
 from polylsp.ir.library import generator_obstacle, python_call_obstacle
@@ -237,8 +238,27 @@ def call(context: Context, node: ast.Call, fx: Effects) -> Expr:
         return refuse(context, fx, "unknown-call", node, known.reason, known.advice)
     if isinstance(node.func, ast.Name) and isinstance(context.kinds.declarations.get(name), ClassOf):
         return refuse(context, fx, "unknown-call", node, f"the effects of making a `{name}` are not analysed")
-    advice = f"define `{name}` in this file" if isinstance(node.func, ast.Name) else ""
-    return refuse(context, fx, "unknown-call", node, f"the effects of `{name}` are unknown", advice)
+    why, advice = _unknown_function(context, node.func)
+    return refuse(context, fx, "unknown-call", node, f"the effects of `{name}` are unknown{why}", advice)
+
+
+def _unknown_function(context: Context, function: ast.expr) -> tuple[str, str]:
+    """The reason why the function of a call is not known, as a clause, and what would tell it."""
+    if not isinstance(function, ast.Name) or hasattr(builtins, function.id):
+        return "", ""
+    name = function.id
+    definitions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    inner = (n for n in nodes_in(context.parsed.tree) if isinstance(n, definitions))
+    if any(one.name == name for one in inner):
+        return (
+            ": it is defined inside of a function",
+            "define it outside, with parameters for what it uses",
+        )
+    if name in context.parameters:
+        return ": it is a parameter", "call a function of this file by its own name"
+    if name in context.kinds.local:
+        return "", "call a function of this file by its own name"
+    return "", f"define `{name}` in this file, or import it by its name"
 
 
 def _is_array(kind: Kind | None) -> bool:

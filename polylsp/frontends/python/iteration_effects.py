@@ -143,6 +143,8 @@ def effects(iteration: Iteration, sums: AbstractSet[str], stored: Sequence[str])
     _check_properties(iteration)
     _check_operations(iteration, frozenset(stored))
     calls = _check_calls(iteration, stored)
+    for path in _run_over(iteration):
+        calls.assume(f"`{path}` is not an iterator")
     reached = (one for each in calls.followed for one in _arrays_reached(iteration, *each))
     return Effects(tuple(calls.assumed), (*_arrays_read(iteration, sums), *reached), _called(iteration))
 
@@ -201,6 +203,41 @@ def _check_operations(iteration: Iteration, stored: AbstractSet[str]) -> None:
                 raise DependsError
             case _:
                 pass
+
+
+_RUNNING = frozenset(
+    "all any dict enumerate frozenset list max min set sorted sum tuple zip itertools.product "  # noqa: SIM905
+    "itertools.combinations itertools.combinations_with_replacement itertools.permutations "
+    "itertools.pairwise".split()
+)
+"""Functions of Python that run over what they are given."""
+
+
+def _run_over(iteration: Iteration) -> Iterator[str]:
+    """The names from outside that an iteration runs over and of which nothing tells that they are more than
+    iterators, which it would use up."""
+    scope, sized = iteration.scope, set[str]()
+    for node in iteration.function.nodes:
+        match node:
+            case ast.Subscript(value=of) | ast.Call(func=ast.Name(id="len"), args=[of]):
+                sized.add(path_of_name(of))
+            case _:
+                pass
+    for node in iteration.nodes:
+        match node:
+            case ast.For(iter=of) | ast.comprehension(iter=of):
+                given = [of]
+            case ast.Call(args=arguments) if scope.path(node.func) in _RUNNING:
+                is_choice = scope.path(node.func) in ("max", "min") and len(arguments) > 1
+                given = [one.value if isinstance(one, ast.Starred) else one for one in arguments]
+                given = [] if is_choice else given
+            case _:
+                continue
+        for one in given:
+            path = path_of_name(one)
+            is_outer = path and path.split(".")[0] not in iteration.own | iteration.comprehended
+            if is_outer and path not in sized and not scope.path(one) and not scope.is_value(one):
+                yield path
 
 
 def _check_unknown_operands(iteration: Iteration) -> None:

@@ -258,7 +258,7 @@ def bound_to(
 ) -> tuple[Site, ...] | None:
     """Sites where the function binds a name of its own, if it binds it to new objects of one sort alone, to
     which it may add in place; `None` where it does not."""
-    if name not in context.kinds.local or name in context.captured:
+    if name not in context.kinds.local or name in context.captured - context.unseen:
         return None
     nodes = nodes_in(context.parsed.tree)
     added = [target for node in nodes if (target := sum_of(node)[0]) is not None and target.id == name]

@@ -231,7 +231,9 @@ def _lowered(name: str, parsed: Parsed, given: dict[str, Kind], kinds: Kinds, ag
     context.own = next((one for one, kind in given.items() if isinstance(kind, Instance)), "")
     context.rebound = tuple(sorted(rebound(body, given, unbound)))
     context.library_arrays = library_arrays(context, own_nodes(body))
-    context.captured = captured(body) if found is not None else kinds.local
+    inner = captured(body)
+    context.captured = inner if found is not None else kinds.local
+    context.unseen = _unseen(declarations) - inner if found is None else frozenset()
     context.is_module = found is None
     context.caught = caught_loops(body)
     find_views(context, body)
@@ -313,6 +315,11 @@ def _replaced(context: Context) -> frozenset[str]:
     """The names of the module that functions may bind."""
     values = context.kinds.declarations.items() if context.is_module else ()
     return frozenset(name for name, one in values if isinstance(one, Value) and one.kept)
+
+
+def _unseen(declarations: Declarations) -> frozenset[str]:
+    """The variables of the module that no function and no class names."""
+    return frozenset(name for name, one in declarations.items() if isinstance(one, Value) and not one.seen)
 
 
 def _settled(body: Sequence[ast.stmt], given: Mapping[str, Kind], unbound: frozenset[int]) -> frozenset[str]:

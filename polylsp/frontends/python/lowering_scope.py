@@ -137,11 +137,12 @@ class Context(UniqueNames):
     identity) in which it comes into being; `blocks` the declarations to insert there. `remade` are those of
     them whose names get new arrays, one after the other: in the model these overwrite one another. `released`
     are names of arrays that other code of the file may alias; `unfollowed` are names whose array is unknown,
-    and the reason; `settled` names that are bound once at most; `captured` names that other functions see
-    too; `viewed` are names of parts of arrays, each with that of the array, and `views` the parts that they
-    stand for from their bindings on; `aliased` are names that share arrays with other such names; `agreed`
-    are the assumptions on lengths; `is_module`: this is the code outside of functions; `own` is a method's
-    first parameter, its object, and `rebound` are attributes that get another array; `name` the function's;
+    and the reason; `settled` names that are bound once at most; `captured` names that other functions see,
+    too, or may see, as those of a module, but for its `unseen` ones; `viewed` are names of parts of arrays,
+    each with that of the array, and `views` the parts that they stand for from their bindings on; `aliased`
+    are names that share arrays with other such names; `agreed` are the assumptions on lengths; `is_module`:
+    this is the code outside of functions; `own` is a method's first parameter, its object, and `rebound` are
+    attributes that get another array; `name` the function's;
     `mask` the condition, in words, under which elements are stored. `library_arrays` are names of arrays
     that are not NumPy's, each with its library; loops (identities) `for_libraries` have no model, since they
     take single elements of such arrays. An exception of loops (identities) that are `caught` may end these
@@ -165,6 +166,7 @@ class Context(UniqueNames):
     unfollowed: dict[str, str] = field(default_factory=dict[str, str])
     settled: frozenset[str] = frozenset()
     captured: frozenset[str] = frozenset()
+    unseen: frozenset[str] = frozenset()
     viewed: dict[str, str] = field(default_factory=dict[str, str])
     views: dict[str, Section] = field(default_factory=dict[str, "Section"])
     aliased: set[str] = field(default_factory=set[str])

@@ -204,9 +204,12 @@ def _called(
             functions[item.name] = callable_of(item, known)
         kept[item.name] = kept.get(item.name, Kept()).joined(kept_by(item, known))
     keeping = keeping_parameters(functions, kept)
-    outer = frozenset(named_in_classes(items.classes)).union(
-        *(keeping[name] & one.outer for name, one in kept.items())
-    )
+    in_classes = frozenset(named_in_classes(items.classes))
+    outer = in_classes.union(*(keeping[name] & one.outer for name, one in kept.items()))
+    methods = [item for each in items.classes for item in each.methods]
+    seen = in_classes.union(*(one.outer for one in kept.values()), *(item.words for item in methods))
+    if any(_BY_TEXT & one.words for one in (items.module, *items.functions, *methods)):
+        seen = frozenset(names)
     times = Counter(item.name for item in items.functions)
     again = frozenset[str]().union(*(_uses(one).outer for one in items.functions if "global" in one.words))
     compiled = _compiled(items.module)
@@ -217,9 +220,15 @@ def _called(
         if (name in names and name not in compiled) or name in again or times[name] > 1:
             text = "its name is bound to something else, too"
             found[name] = replace(found[name], problem=text, effect="unknown", outer=(), calls=())
-    variables = ((name, names[name]) for name in sorted(outer & names.keys()))
-    found |= {name: replace(one, kept=True) for name, one in variables if isinstance(one, Value)}
+    variables = ((name, names[name]) for name in sorted((outer | (seen - functions.keys())) & names.keys()))
+    found |= {
+        name: replace(one, kept=name in outer, seen=True) for name, one in variables if isinstance(one, Value)
+    }
     return found, keeping_parameters(functions, kept, elsewhere=True)
+
+
+_BY_TEXT = frozenset(("globals", "locals", "vars", "eval", "exec"))
+"""Functions that get variables without naming them in code."""
 
 
 @query(size=64)

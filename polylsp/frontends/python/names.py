@@ -76,13 +76,14 @@ class Callable:
 @dataclass(frozen=True, slots=True)
 class Value:
     """A variable of the module. `constant` is its value where it is a number that never changes. `kept`: a
-    function of the file may bind it, or alias its value. `annotates`: it stands for a type, and this is the
-    kind of what is annotated with it. `shares` are the other variables whose object the code outside of
-    functions may give it, or a part of it."""
+    function of the file may bind it, or alias its value; `seen`: a function or class names it. `annotates`:
+    it stands for a type, and this is the kind of what is annotated with it. `shares` are the other variables
+    whose object the code outside of functions may give it, or a part of it."""
 
     kind: Kind
     constant: int | float | None = None
     kept: bool = False
+    seen: bool = False
     annotates: Kind | None = None
     shares: tuple[str, ...] = ()
 

@@ -70,6 +70,11 @@ _READING = (
 )
 _READING_PATHS = ("scipy.special.", "scipy.fft.", "scipy.fftpack.", "scipy.spatial.distance.")
 """Modules whose functions compute new values alone."""
+_COMBINING = frozenset(
+    f"itertools.{name}"
+    for name in ("product", "combinations", "combinations_with_replacement", "permutations", "pairwise")
+)
+"""Functions of Python whose iterators give elements of what they are given."""
 _NEW_OF_PYTHON = frozenset("abs bool bytes complex float hash hex int len ord chr pow repr round str".split())  # noqa: SIM905
 _NEW_LISTS = frozenset(("dict", "list", "set", "sorted", "tuple", "range"))
 _GIVING_ELEMENTS = frozenset(("get", "item", "items", "take", "values"))
@@ -295,7 +300,7 @@ def reads(scope: Scope, call: ast.Call) -> bool:
     name = numpy_functions.numpy_name(path)
     if path in _BUILTINS or (name and (name in _READING or name in DTYPES)):
         return True
-    if path.startswith(_READING_PATHS):
+    if path.startswith(_READING_PATHS) or path in _COMBINING:
         return True
     if numpy_functions.is_pure(path) or numpy_functions.computed(path) is not None:
         return True

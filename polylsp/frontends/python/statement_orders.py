@@ -209,7 +209,7 @@ def _of_values(
 
 def _varying(context: Context, name: str) -> Iterator[Site]:
     """Sites that bind a name that is not modelled to a value which may be another one each time."""
-    if name not in context.kinds.local or name in context.captured:
+    if name not in context.kinds.local or name in context.captured - context.unseen:
         return
     for node in nodes_in(context.parsed.tree):
         match node:
