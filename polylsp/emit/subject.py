@@ -244,6 +244,12 @@ class Subject:
         last, starts = site.last + 1, self.starts
         return not self.begins_in_macro(site) and (last >= len(starts) or starts[last] != starts[site.last])
 
+    def has_goto(self, loop: Loop) -> bool:
+        """True if the text of a loop has a `goto`, or may have one in a macro. Text with a label can be
+        neither cut nor repeated, also where the program has a condition in place of the jump."""
+        words = {word for each in self.macros for word in each.body}
+        return "goto" in words or re.search(r"\bgoto\b", self.source(loop.site)) is not None
+
     def line_number(self, site: Site) -> int:
         """The line on which a site begins, from 1."""
         return self.text.count("\n", 0, self.span(site).start) + 1

@@ -394,9 +394,11 @@ def _around(subject: Subject, scop: Scop, ordinal: int) -> set[int]:
 
 
 def _jumps(subject: Subject, opened: Sequence[int]) -> Declined | None:
-    """Jumps out of an iteration would go elsewhere if other loops stood around it."""
+    """Jumps out of an iteration would go elsewhere if other loops stood around it; labels stand once."""
     for ordinal in opened:
         loop = subject.loop(ordinal)
+        if subject.has_goto(loop):
+            return Declined("A `goto` keeps the loops around it where they are.")
         leaving = [s for s in walk(loop) if isinstance(s, Jump) and s.kind == "return"]
         for jump in (*own_jumps(loop.body), *leaving):
             line = subject.text.count("\n", 0, subject.span(jump.site).start) + 1

@@ -43,8 +43,14 @@ MODULES: dict[TransformName, str] = {
 (ordinal), or why there is none."""
 
 
+_LEAVING_LOOPS: frozenset[TransformName] = frozenset({"restrict", "simd"})
+"""Transforms that keep the text of loops as it is."""
+
+
 def transformed(name: TransformName, subject: Subject, ordinal: int, settings: Settings) -> Answer:
     """The edit of a transform, given up where isl would take too long."""
+    if name not in _LEAVING_LOOPS and subject.has_goto(subject.loop(ordinal)):
+        return Declined("A `goto` in this loop keeps its statements where they are.")
     edit: Edit = import_module(f"polylsp.transforms.{MODULES[name]}").edit
     return limited(settings, lambda: edit(subject, ordinal, settings))
 

@@ -6,6 +6,7 @@ keywords and brackets.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -222,10 +223,11 @@ def _ordinals(definition: Any, words: frozenset[str]) -> dict[int, int]:
     return {id(node): number for number, node in enumerate(found, 1)}
 
 
-def _jumped_to(definition: Any, words: frozenset[str]) -> frozenset[str]:
+def _jumped_to(definition: Any, words: frozenset[str]) -> Counter[str]:
+    """The number of `goto`s to each label."""
     if "goto" not in words:
-        return frozenset()
-    return frozenset(each.name for each in _statements(definition) if isinstance(each, c_ast.Goto))
+        return Counter()
+    return Counter(each.name for each in _statements(definition) if isinstance(each, c_ast.Goto))
 
 
 _LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)

@@ -6,6 +6,7 @@ the tree and the brackets of the token list. Unsupported code is noted as a reje
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -288,7 +289,8 @@ class Effects:
 
 @dataclass(slots=True)
 class Context(UniqueNames):
-    """The state of lowering one function. `changed` are names that it assigns or whose address it takes;
+    """The state of lowering one function. `jumped_to` has the number of `goto`s to each label, `changed` are
+    names that the function assigns or whose address it takes;
     `watched` the variables of the C library that it or, for `signgam`, the file names;
     `attributes` are those of the declaration of the file that is being entered, `realigned` the typedefs with
     an alignment of their own, and `refused` the reasons why variables are not analysed."""
@@ -296,7 +298,7 @@ class Context(UniqueNames):
     sites: Sites
     escaping: frozenset[str]
     ordinals: dict[int, int]
-    jumped_to: frozenset[str] = frozenset()
+    jumped_to: Counter[str] = field(default_factory=Counter[str])
     per_thread: frozenset[str] = frozenset()
     changed: frozenset[str] = frozenset()
     watched: tuple[str, ...] = ()

@@ -13,6 +13,7 @@ from pycparser import c_ast
 from polylsp.frontends.c.assignments import effect
 from polylsp.frontends.c.declarations import declare_local, define_type
 from polylsp.frontends.c.for_headers import unusual
+from polylsp.frontends.c.forward_exits import before_label
 from polylsp.frontends.c.lowering_context import Context, Effects, Scope, occurrences, refuse, token_of
 from polylsp.frontends.c.switches import switch
 from polylsp.frontends.c.values import convert, negated, settle
@@ -36,20 +37,26 @@ from polylsp.ir.program import (
 )
 
 
-def statements(context: Context, nodes: list[Any] | None) -> list[Statement]:
-    """A list of statements and declarations in order."""
+def statements(context: Context, nodes: list[Any] | None, *, is_body: bool = False) -> list[Statement]:
+    """A list of statements and declarations in order; `is_body`: all of a loop's body."""
     lowered: list[Statement] = []
-    for node in nodes or ():
+    nodes = nodes or []
+    for node in nodes:
+        if isinstance(node, c_ast.Label) and node.name in context.jumped_to:
+            ends = is_body and node is nodes[-1] and isinstance(node.stmt, c_ast.EmptyStatement)
+            if before_label(context, lowered, node, ends):
+                node = node.stmt
         lowered.extend(statement(context, node))
     return lowered
 
 
-def block(context: Context, node: Any) -> Block:
-    """Lower a statement as a block with a new scope."""
+def block(context: Context, node: Any, *, is_body: bool = False) -> Block:
+    """Lower a statement as a block with a new scope; `is_body`: the body of a loop."""
     if node is None:
         return Block()
     context.scopes.append(Scope())
-    lowered = statements(context, node.block_items if isinstance(node, c_ast.Compound) else [node])
+    nodes = node.block_items if isinstance(node, c_ast.Compound) else [node]
+    lowered = statements(context, nodes, is_body=is_body)
     context.scopes.pop()
     return Block(tuple(lowered))
 
@@ -299,7 +306,7 @@ def _loop(context: Context, node: Any, next: Any, before: list[Statement]) -> St
     if next is not None:
         effect(context, next, step)
     step_block = Block(tuple(step.statements + (step.after or [])))
-    body = block(context, node.stmt)
+    body = block(context, node.stmt, is_body=True)
     if isinstance(test, Constant) and test.value and not fx.statements:
         test = None
     rejections = fx.rejections + step.rejections

@@ -7,10 +7,12 @@ from typing import Any
 
 from pycparser import c_ast
 
+from polylsp.frontends.c.forward_exits import declares_after, without_exits
 from polylsp.frontends.c.lowering_context import Context, Effects, Scope, refuse, token_of
 from polylsp.frontends.c.lvalues import assign_temporary, temporary
 from polylsp.frontends.c.types import INT
 from polylsp.frontends.c.values import binary, negated, settle
+from polylsp.ir.induction import own_jumps
 from polylsp.ir.program import Block, Constant, Expr, If, Integer, Read, Site, Statement
 
 
@@ -54,7 +56,11 @@ def switch(context: Context, node: Any) -> list[Statement]:
         rejection = fx.rejections[0]
         return [refuse_statement(context, node, rejection.message, rejection.site)]
     site = Site(token_of(node), statement_end(context, node))
-    return [*fx.statements, *_chain(context, list(zip(arms or [], tests, strict=True)), site)]
+    chain = _chain(context, list(zip(arms or [], tests, strict=True)), site)
+    if isinstance(chain, Site):
+        message = "a `break` of this `switch` stands inside another statement"
+        return [refuse_statement(context, node, message, chain, "restructure the `switch`")]
+    return [*fx.statements, *chain]
 
 
 def _arms(node: Any) -> list[_Arm] | None:
@@ -73,9 +79,22 @@ def _arms(node: Any) -> list[_Arm] | None:
             arms.append(_Arm(pending, list(item.stmts)))
             pending = []
     for arm in arms[:-1]:
-        last = (_flat(arm.nodes) or [None])[-1]
-        arm.falls = not isinstance(last, c_ast.Break | c_ast.Continue | c_ast.Return | c_ast.Goto)
+        arm.falls = not _leaves(arm.nodes)
     return arms
+
+
+def _leaves(nodes: list[Any]) -> bool:
+    """True if control surely does not go on after the last of some statements."""
+    last = next((node for node in reversed(nodes) if not isinstance(node, c_ast.EmptyStatement)), None)
+    match last:
+        case c_ast.Break() | c_ast.Continue() | c_ast.Return() | c_ast.Goto():
+            return True
+        case c_ast.Compound():
+            return _leaves(last.block_items or [])
+        case c_ast.If():
+            return _leaves([last.iftrue]) and _leaves([last.iffalse])
+        case _:
+            return False
 
 
 def _problem(arms: list[_Arm] | None, keyword: int) -> tuple[int, str, str] | None:
@@ -83,42 +102,32 @@ def _problem(arms: list[_Arm] | None, keyword: int) -> tuple[int, str, str] | No
     if arms is None:
         return keyword, "this `switch` is not a plain list of `case` labels with their statements", ""
     for arm in arms:
-        nodes = _flat(arm.nodes)
-        ends = bool(nodes) and isinstance(nodes[-1], c_ast.Break)
-        stray = _stray(nodes[:-1] if ends else nodes)
+        stray = _stray(arm.nodes)
         if stray is not None:
-            what = "`break`" if isinstance(stray, c_ast.Break) else "`case` label"
-            message = f"a {what} of this `switch` stands inside another statement"
+            message = "a `case` label of this `switch` stands inside another statement"
             return token_of(stray), message, "restructure the `switch`"
     return None
-
-
-def _flat(nodes: list[Any]) -> list[Any]:
-    """The statements of an arm; one block around all of them is looked through."""
-    nodes = [n for n in nodes if not isinstance(n, c_ast.EmptyStatement)]
-    if nodes and isinstance(nodes[-1], c_ast.Compound) and nodes[-1].block_items:
-        return nodes[:-1] + _flat(nodes[-1].block_items)
-    if len(nodes) > 1 and isinstance(nodes[-1], c_ast.Break) and isinstance(nodes[-2], c_ast.Compound):
-        return nodes
-    return nodes
 
 
 _LABELS = (c_ast.Case, c_ast.Default)
 
 
-def _stray(nodes: list[Any], kinds: tuple[type, ...] = (c_ast.Break, *_LABELS)) -> Any:
-    """A `break` or `case` of this switch inside other statements."""
+def _stray(nodes: list[Any]) -> Any:
+    """A `case` label of this switch inside other statements."""
     for node in nodes:
-        if isinstance(node, kinds):
+        if isinstance(node, _LABELS):
             return node
-        if isinstance(node, c_ast.Switch):
-            continue
-        # A `break` inside a loop belongs to the loop.
-        loop = isinstance(node, c_ast.For | c_ast.While | c_ast.DoWhile)
-        found = _stray([child for _, child in node.children()], _LABELS if loop else kinds)
-        if found is not None:
-            return found
+        if not isinstance(node, c_ast.Switch):
+            found = _stray([child for _, child in node.children()])
+            if found is not None:
+                return found
     return None
+
+
+def _breaks(nodes: list[Any]) -> int:
+    """Number of `break`s of this switch in statements."""
+    own = (n for n in nodes if not isinstance(n, c_ast.For | c_ast.While | c_ast.DoWhile | c_ast.Switch))
+    return sum(isinstance(n, c_ast.Break) or _breaks([child for _, child in n.children()]) for n in own)
 
 
 def _test(context: Context, chosen: Expr, arm: _Arm, fx: Effects) -> Expr | None:
@@ -141,15 +150,20 @@ def _matches(context: Context, chosen: Expr, label: Any, fx: Effects) -> Expr:
     return binary("&&", binary(">=", chosen, low, site), binary("<=", chosen, high, site), site)
 
 
-def _chain(context: Context, arms: list[tuple[_Arm, Expr | None]], site: Site) -> list[Statement]:
-    """The conditions of the arms, those that control falls through from one to the next together."""
+def _chain(context: Context, arms: list[tuple[_Arm, Expr | None]], site: Site) -> list[Statement] | Site:
+    """The conditions of the arms, those that control falls through from one to the next together; the site of
+    a `break` that cannot be one."""
     context.scopes.append(Scope())
     groups: list[list[tuple[Expr | None, Block]]] = []
     falls = False
     for arm, test in arms:
         if not falls:
             groups.append([])
-        groups[-1].append((test, _body(context, arm)))
+        body = _body(context, arm)
+        if isinstance(body, Site):
+            context.scopes.pop()
+            return body
+        groups[-1].append((test, body))
         falls = arm.falls
     context.scopes.pop()
     with_default = (g for g in groups if any(test is None for test, _ in g))
@@ -190,19 +204,16 @@ def _either(tests: list[Expr]) -> Expr:
     return whole
 
 
-def _body(context: Context, arm: _Arm) -> Block:
+def _body(context: Context, arm: _Arm) -> Block | Site:
+    """The statements of an arm, with conditions in place of `break`; the site of one without such a form."""
     from polylsp.frontends.c.statements import statements
 
-    nodes = list(arm.nodes)
-    return Block(tuple(statements(context, _without_break(nodes))))
-
-
-def _without_break(nodes: list[Any]) -> list[Any]:
-    if nodes and isinstance(nodes[-1], c_ast.EmptyStatement):
-        return _without_break(nodes[:-1])
-    if nodes and isinstance(nodes[-1], c_ast.Break):
-        return nodes[:-1]
-    if nodes and isinstance(nodes[-1], c_ast.Compound) and nodes[-1].block_items:
-        inner = nodes[-1]
-        return [*nodes[:-1], c_ast.Compound(_without_break(inner.block_items), inner.coord)]
-    return nodes
+    lowered = tuple(statements(context, arm.nodes))
+    breaks = [jump for jump in own_jumps(Block(lowered)) if jump.kind == "break"]
+    exits = frozenset(map(id, breaks))
+    structured = None
+    if len(breaks) == _breaks(arm.nodes) and not (exits and (arm.falls or declares_after(lowered, exits))):
+        structured = without_exits(lowered, exits)
+    if structured is not None:
+        return Block(structured)
+    return breaks[0].site if breaks else Site(token_of(arm.nodes[0]), token_of(arm.nodes[0]))
