@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from polylsp.frontends.c.lowering_context import Context
-from polylsp.ir.effects import Rewriter, element_of, is_character, nodes, walk
+from polylsp.ir.effects import Rewriter, element_of, is_character, may_be_compatible, nodes, walk
 from polylsp.ir.induction import same_value
 from polylsp.ir.library import ALLOCATING, RELEASING, effect_of
 from polylsp.ir.program import (
@@ -102,12 +102,14 @@ class _Uses(Rewriter):
 
 
 def _is_row(assign: Assign) -> bool:
-    """True if an assignment sets an element of an array of pointers, at subscripts in terms of variables that
-    the function alone assigns, by their names."""
+    """True if an assignment sets a pointer in an array, or in a structure there, at subscripts in terms of
+    variables that the function alone assigns, by their names."""
     target = assign.target
     if assign.operator is not None or not isinstance(target.type, Pointer) or not target.steps:
         return False
-    if not isinstance(target.steps[-1], Index) or target.variable.escapes or _is_in_union(target):
+    if not any(isinstance(step, Index) for step in target.steps):
+        return False
+    if target.variable.escapes or _is_in_union(target):
         return False
     for node in (n for each in subscripts(target) for n in subexpressions(each)):
         match node:
@@ -163,7 +165,9 @@ def _may_set(statement: Statement, row: Place) -> bool:
             if target.variable.name in names:
                 return True
         elif len(target.steps) != len(row.steps) and _begins(target, row):
-            continue
+            # Behind a pointer of a recursive structure may stand the structure that the pointer is in.
+            if isinstance(target.type, (Pointer, Struct)) and may_be_compatible(target.type, row.type):
+                return True
         elif is_character(target.type) or isinstance(target.type, (Pointer, Struct)):
             return True
     return False
