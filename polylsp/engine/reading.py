@@ -31,7 +31,7 @@ from polylsp.frontends.c.compile_options import nearest
 from polylsp.frontends.c.file_reading import stamp
 from polylsp.frontends.c.types import in_library
 from polylsp.ir.library import effect_of
-from polylsp.ir.program import Read, Variable, subexpressions
+from polylsp.ir.program import AddressOf, Read, Variable, subexpressions
 from polylsp.model.facts import FileProblem
 
 if TYPE_CHECKING:
@@ -212,7 +212,11 @@ def _seen_outside(summary: Summary | NoSummary, internal: frozenset[str], home: 
     if isinstance(summary, NoSummary):
         return replace(summary, state=state, body=None)
     value = summary.returns
-    named = () if value is None else (e.place.variable for e in subexpressions(value) if isinstance(e, Read))
+    named = (
+        ()
+        if value is None
+        else (e.place.variable for e in subexpressions(value) if isinstance(e, (Read, AddressOf)))
+    )
     hidden = any(seen(variable) is not variable for variable in named)
     return replace(
         summary,

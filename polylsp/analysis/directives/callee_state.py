@@ -12,7 +12,7 @@ from operator import add, mul, sub
 from typing import TYPE_CHECKING, Literal
 
 from polylsp.analysis.directives.thread_order import keeps_no_order, with_locks
-from polylsp.analysis.scop.call_effects import with_arguments
+from polylsp.analysis.scop.inlining import with_arguments
 from polylsp.analysis.scop.obstacles import passes_on
 from polylsp.analysis.scop.reductions import Update, no_quiet_call, reduction_of
 from polylsp.analysis.scop.summaries import Calls, StateAccess

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 import islpy as isl
 
 from polylsp.analysis.scop.evaluation import declared_extents, value_of
+from polylsp.analysis.scop.inlining import with_arguments
 from polylsp.analysis.scop.paths import (
     CallRegion,
     Path,
@@ -48,11 +49,9 @@ from polylsp.ir.program import (
     Presumption,
     Read,
     Rejection,
-    Select,
     Statement,
     Struct,
     Type,
-    Unary,
     Variable,
     stripped,
     subexpressions,
@@ -101,47 +100,6 @@ def is_null(argument: Expr) -> bool:
     """True for a null pointer constant: a callee accesses nothing through it (C11 6.5.3.2p4)."""
     value = stripped(argument)
     return isinstance(argument.type, Pointer) and isinstance(value, Constant) and value.value == 0
-
-
-def inlined(call: Call, calls: Calls) -> Expr | None:
-    """Value of a call whose callee only returns an expression of its parameters, as an expression of the
-    arguments; `None` for any other callee."""
-    summary = calls.of(call)
-    if summary is None or summary.returns is None or len(summary.parameters) != len(call.arguments):
-        return None
-    given = {v.name: a for v, a in zip(summary.parameters, call.arguments, strict=True)}
-    return with_arguments(summary.returns, given)
-
-
-def with_arguments(returned: Expr, given: Mapping[str, Expr]) -> Expr | None:
-    """An expression of numbers, with arguments in the place of parameters, and their members for those of
-    parameters."""
-    match returned:
-        case Constant():
-            return returned
-        case Read(place) if not place.steps and place.variable.name in given:
-            argument = given[place.variable.name]
-            fits = argument.type == returned.type
-            return argument if fits else Cast(argument, returned.type, argument.site)
-        case Read(place) if isinstance(argument := given.get(place.variable.name), (Read, AddressOf)):
-            # `(&p)->n` is `p.n`.
-            more = place.steps[1:] if isinstance(argument, AddressOf) else place.steps
-            of = argument.place
-            return Read(Place(of.variable, (*of.steps, *more), place.type, of.site))
-        case Unary(_, operand) | Cast(operand):
-            inner = with_arguments(operand, given)
-            return None if inner is None else replace(returned, operand=inner)
-        case Binary(_, left, right):
-            first, second = with_arguments(left, given), with_arguments(right, given)
-            return None if first is None or second is None else replace(returned, left=first, right=second)
-        case Select(condition, then, otherwise):
-            parts = [with_arguments(each, given) for each in (condition, then, otherwise)]
-            test, one, other = parts
-            if test is None or one is None or other is None:
-                return None
-            return replace(returned, condition=test, then=one, otherwise=other)
-        case _:
-            return None
 
 
 def with_calls(own: Effects, calls: Calls) -> Effects:

@@ -13,6 +13,7 @@ from typing import Literal
 import islpy as isl
 
 from polylsp.analysis.scop.array_contents import element
+from polylsp.analysis.scop.inlining import inlined
 from polylsp.analysis.scop.paths import invariant_place, is_written, no_overlap, resolve, resolve_pointer
 from polylsp.analysis.scop.symbolic_value import (
     FALSE,
@@ -49,6 +50,7 @@ from polylsp.ir.program import (
     Index,
     Integer,
     Invariant,
+    Place,
     Pointer,
     Read,
     Rejection,
@@ -417,29 +419,27 @@ def _structural(expression: Expr, scope: Scope) -> Value:
 
 
 def _called(call: Call, scope: Scope) -> Value:
-    """The value of a call of a function that only returns an expression of its parameters."""
+    """The value of a call of a function that only returns an expression of its parameters and of variables
+    of the file, one of whose names a variable of the caller may have."""
     summary = scope.calls.of(call)
-    if summary is None or summary.returns is None or len(summary.parameters) != len(call.arguments):
+    returned = None if summary is None else summary.returns
+    if summary is None or returned is None:
         return opaque(call, scope)
-    values = [value_of(a, scope) for a in call.arguments]
-    own, shared = scope.environment, _shared(summary.returns, summary.parameters, scope)
-    if shared is None:
-        return opaque(call, scope)
-    given = {v.name: x for v, x in zip(summary.parameters, values, strict=True)}
-    scope.environment = {name: own[name] for name in shared if name in own} | given
-    value = value_of(summary.returns, scope)
-    scope.environment = own
-    return value if isinstance(value, Poly) else opaque(call, scope)
-
-
-def _shared(returned: Expr, parameters: tuple[Variable, ...], scope: Scope) -> frozenset[str] | None:
-    """The names of the variables of the file that another function's value is computed of, as far as the
-    caller names them too; `None` where it does so by another name."""
-    read = {node.place.variable for node in subexpressions(returned) if isinstance(node, Read)}
-    outer = read - set(parameters)
+    read = {n.place.variable for n in subexpressions(returned) if isinstance(n, (Read, AddressOf))}
+    outer = read - set(summary.parameters)
     known = {v for v in scope.effects.variables if v.storage not in ("local", "parameter")}
     renamed = {v.source_name for v in outer - known} & {v.source_name for v in known}
-    return None if renamed else frozenset(v.name for v in outer & known)
+    hidden = {v.name for v in outer - known}
+    given = {v.name: Read(Place(v, (), v.type, call.site)) for v in outer}
+    inner = inlined(call, scope.calls, given)
+    named = (n.place.variable.name for a in call.arguments for n in subexpressions(a) if isinstance(n, Read))
+    if inner is None or renamed or not hidden.isdisjoint(named):
+        return opaque(call, scope)
+    own = scope.environment
+    scope.environment = {name: each for name, each in own.items() if name not in hidden}
+    value = value_of(inner, scope)
+    scope.environment = own
+    return value if isinstance(value, Poly) else opaque(call, scope)
 
 
 def _scalar(expression: Expr, variable: Variable, scope: Scope) -> Value:

@@ -9,6 +9,7 @@ from typing import Literal
 
 import islpy as isl
 
+from polylsp.analysis.scop.inlining import inlined
 from polylsp.analysis.scop.symbolic_value import ZERO, Compare, Poly, Symbol, choice, modulo, negate
 from polylsp.analysis.scop.walk_scope import Detail, Frame, Scope, either_pointer, may_touch
 from polylsp.analysis.scop.walk_state import (
@@ -27,6 +28,7 @@ from polylsp.ir.program import (
     AddressOf,
     Array,
     Binary,
+    Call,
     Cast,
     Complex,
     Expr,
@@ -205,6 +207,9 @@ def resolve_pointer(expression: Expr, scope: Scope, value_of: ValueOf) -> Pointe
             first, second = (resolve_pointer(each, scope, value_of) for each in (then, otherwise))
             either = either_pointer(None, "pointer", first, second, expression.site, scope)
             return either if either is not None else _reinterpreted(expression.site, None)
+        case Call() if (returned := inlined(expression, scope.calls)) is not None:
+            # By way of its parameters alone: the function need not name a variable of the file elsewhere.
+            return resolve_pointer(returned, scope, value_of)
         case _:
             return _reinterpreted(expression.site, None)
 

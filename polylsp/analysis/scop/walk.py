@@ -31,7 +31,7 @@ from polylsp.analysis.scop.array_contents import (
     without_changed,
     without_written,
 )
-from polylsp.analysis.scop.call_effects import inlined, is_quiet, with_calls
+from polylsp.analysis.scop.call_effects import is_quiet, with_calls
 from polylsp.analysis.scop.counters import (
     Counter,
     amounts_of,
@@ -44,6 +44,7 @@ from polylsp.analysis.scop.counters import (
     with_index,
 )
 from polylsp.analysis.scop.evaluation import condition_of, held
+from polylsp.analysis.scop.inlining import inlined
 from polylsp.analysis.scop.inputs import inputs_of, tracked_extremum
 from polylsp.analysis.scop.objects import seen_in_two_ways
 from polylsp.analysis.scop.paths import LoopEntry, Path, RawAccess, RawStatement, Region

@@ -277,7 +277,7 @@ def _names(texts: list[str]) -> tuple[str, ...]:
 
 
 def _without_bodies(texts: list[str], names: list[str]) -> list[str]:
-    """The tokens outside braces, without `struct tag`; tags and enumerators go to `names`."""
+    """The tokens outside braces, without tags; tags and enumerators that are declared go to `names`."""
     outer: list[str] = []
     depth = 0
     enumeration = -1
@@ -296,7 +296,7 @@ def _without_bodies(texts: list[str], names: list[str]) -> list[str]:
             after = texts[k + 1 : k + 2]
             if _is_word(text) and (after == ["{"] or (depth == 0 and after == [";"])):
                 names.append(text)
-        elif depth == 0 and text not in _TAGGED:
+        elif depth == 0:
             outer.append(text)
     return outer
 
