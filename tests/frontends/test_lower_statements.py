@@ -114,13 +114,13 @@ def test_switch(text: str, expected: str) -> None:
 
 REFUSED = [
     (
-        "switch (k) { case 1: if (i) break; a[0] = 1; }",
+        "switch (k) { case 1: if (i) { if (k) break; } a[0] = 1; }",
         "a `break` of this `switch` stands inside another statement",
     ),
     ("switch (k) { int t; case 1: t = 1; }", "this `switch` is not a plain list"),
     ("switch (k) case 1: a[0] = 1;", "this `switch` is not a plain list"),
     ("switch (k) { case 1: while (n) { case 2: n--; } }", "`case` label of this `switch` stands inside"),
-    ("goto end; end: ;", "`goto end` jumps out of the structure"),
+    ("end: a[0] = 1; goto end;", "`goto end` jumps out of the structure"),
     ("again: i++; goto again;", "a `goto` jumps to the label `again` here"),
 ]
 
