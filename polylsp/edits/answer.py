@@ -115,14 +115,14 @@ def _in_c(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answe
 
 def _directives(edit: Edit, again: Again) -> Edit:
     """The edit with directives of a device, on a text that suits them if it is not made otherwise."""
-    prepared = _counting(_prepared(edit, again), again)
+    prepared = _counting(_searching(_prepared(edit, again), again), again)
     return lambda subject, ordinal, settings: rewritten_first(subject, ordinal, settings, prepared, again)
 
 
 def _kernels(again: Again) -> Edit:
     """The edit with CUDA kernels, on a text that suits them if it is not made otherwise."""
     edit = _hoisting(_measuring(_edit_of("cuda", again), again), again)
-    prepared = _counting(_testing(edit, again), again)
+    prepared = _counting(_searching(_testing(edit, again), again), again)
     return lambda subject, ordinal, settings: counters_first(subject, ordinal, settings, prepared, again)
 
 
@@ -214,6 +214,19 @@ def _counting(edit: Edit, again: Again) -> Edit:
     from polylsp.targets.gpu.preparation import counted_first
 
     return lambda subject, ordinal, settings: counted_first(subject, ordinal, settings, edit, again)
+
+
+def _searching(edit: Edit, again: Again) -> Edit:
+    """An edit that makes searches of extrema in parts first."""
+
+    def searched(subject: Subject, ordinal: int, settings: Settings) -> Answer:
+        if not ordinal or not any(one.terms.searches for one in parallel_roots(subject.facts, ordinal)):
+            return edit(subject, ordinal, settings)
+        from polylsp.targets.gpu.search_parts import searched_first
+
+        return searched_first(subject, ordinal, settings, edit, again)
+
+    return searched
 
 
 def _testing(edit: Edit, again: Again) -> Edit:

@@ -100,6 +100,16 @@ def test_threads_find_the_positions_that_one_finds(output: Build) -> None:
         assert output(done.edited, "-fopenmp", "-fsanitize=address,undefined", threads=threads) == expected
 
 
+@TARGETS
+def test_a_device_finds_the_positions_that_one_thread_finds(target: Target, output: Build) -> None:
+    text = (Path(__file__).parent / "searches.c").read_text()
+    done = everywhere("searches.c", text, target)
+    assert done.edited.count("_of_part[8192]") + done.edited.count("_of_part2[8192]") >= 8
+    expected = output(text)
+    assert output(done.edited, *FLAGS[target], "-fsanitize=address,undefined") == expected
+    assert output(played(done.edited), "-w") == expected
+
+
 @pytest.mark.sweep(7)
 @pytest.mark.parametrize("whole", [False, True], ids=["loops", "functions"])
 @TARGETS

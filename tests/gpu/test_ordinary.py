@@ -42,6 +42,16 @@ def test_prints_the_same(name: str, program: Program, device: Device) -> None:
     assert_same(expected, program.output(built, memory=LITTLE))
 
 
+def test_searches_find_the_positions_that_one_thread_finds(program: Program) -> None:
+    file = FOLDER.parent / "searches.c"
+    text = file.read_text(encoding="utf-8")
+    done = offloaded(str(file), text, Settings(offload_threshold=0), "")
+    assert sum(each.count("_of_part") > 0 for each in done.files.values()) >= 8
+    built = program.build(done.text, done.files)
+    assert program.calls(built) > 0
+    assert program.output(built) == program.output(program.build(text, {}))
+
+
 @pytest.mark.parametrize(
     ("rows", "size"),
     [

@@ -6,7 +6,7 @@ section, where equal extrema are decided by the iteration: the result is that of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from polylsp.analysis.dependence.loop_idioms import Search, searches, with_names
@@ -28,13 +28,29 @@ _OF_REGION = ("if", "firstprivate")
 
 
 @dataclass(frozen=True, slots=True)
-class _Combined:
-    """A search, the names of the variables that are shared by the threads, and the text of the comparison in
-    which a thread's extremum comes before the shared one."""
+class Combined:
+    """A search whose extrema of parts of the iterations can be combined: the text of the extremum, the
+    operator by which one comes before another, and the variable that has the iteration, by which the earlier
+    of two is decided (`<` or `>`: `order`)."""
 
     search: Search
-    shared: tuple[str, ...]
-    precedes: str
+    extremum: str
+    sign: str
+    position: str
+    order: str
+
+    def precedes(self, one: Mapping[str, str], other: Mapping[str, str]) -> str:
+        """The comparison by which the extremum that some names have comes before that of others."""
+        mine, theirs = with_names(self.extremum, one), with_names(self.extremum, other)
+        found = (
+            f"{mine} {self.sign} {theirs} || "
+            f"({mine} == {theirs} && {one[self.position]} {self.order} {other[self.position]})"
+        )
+        if self.search.variable is not None:
+            return found
+        # The element at the first position may not exist where no iteration reads it.
+        moved = " || ".join(f"{one[name]} != {other[name]}" for name in one)
+        return f"({moved}) && ({found})" if len(one) > 1 else f"{moved} && ({found})"
 
 
 def search_region(subject: Subject, root: LoopFacts, directive: Directive) -> Replacement | Declined:
@@ -43,9 +59,17 @@ def search_region(subject: Subject, root: LoopFacts, directive: Directive) -> Re
     text = undirected(subject, root.ordinal)
     if isinstance(text, Declined):
         return text
-    combined: list[_Combined] = []
+    found = combined_searches(subject, root)
+    if isinstance(found, Declined):
+        return found
+    return replaced(subject, text, _pieces(subject, text, directive, found), style_of(subject, [text]))
+
+
+def combined_searches(subject: Subject, root: LoopFacts) -> list[Combined] | Declined:
+    """The searches that a loop makes, in the order of the source."""
+    combined: list[Combined] = []
     for search in searches(subject.loop(root.ordinal), Calls()):
-        one = _combined(subject, root, search, [name for each in combined for name in each.shared])
+        one = _combined(subject, root, search)
         if isinstance(one, Declined):
             return one
         combined.append(one)
@@ -53,12 +77,10 @@ def search_region(subject: Subject, root: LoopFacts, directive: Directive) -> Re
     expected = {each.carried for each in root.verdict.reductions if each.carried}
     if {tuple(s.target.variable.source_name for s in one.search.carried) for one in combined} != expected:
         return Declined(f"What the loop `{root.iterator}` searches depends on what functions do.")
-    return replaced(subject, text, _pieces(subject, text, directive, combined), style_of(subject, [text]))
+    return combined
 
 
-def _combined(
-    subject: Subject, root: LoopFacts, search: Search, taken: Sequence[str]
-) -> _Combined | Declined:
+def _combined(subject: Subject, root: LoopFacts, search: Search) -> Combined | Declined:
     found = subject.nest(root.ordinal)
     if search.variable is not None:
         own = search.variable.source_name
@@ -79,18 +101,8 @@ def _combined(
             f"Which of equal values of `{own}` comes first cannot be told: keep "
             f"`{iterator.source_name}` beside it."
         )
-    renamed: dict[str, str] = {}
-    for name in (v.source_name for v in search.variables):
-        others = {*taken, *renamed.values()}
-        renamed[name] = fresh_name(subject, f"{name}_all", f"{name}_of_all", taken=others)
-    best, at = with_names(own, renamed), place.source_name
     order = "<" if found[1].scop.loops[root.ordinal].step > 0 else ">"
-    precedes = f"{own} {sign} {best} || ({own} == {best} && {at} {order} {renamed[at]})"
-    if search.variable is None:
-        # The element at the first position may not exist where no iteration reads it.
-        moved = " || ".join(f"{name} != {other}" for name, other in renamed.items())
-        precedes = f"({moved}) && ({precedes})" if len(renamed) > 1 else f"{moved} && ({precedes})"
-    return _Combined(search, tuple(renamed.values()), precedes)
+    return Combined(search, own, sign, place.source_name, order)
 
 
 def _keeps(assign: Assign, iterator: Variable) -> bool:
@@ -101,10 +113,13 @@ def _keeps(assign: Assign, iterator: Variable) -> bool:
 
 
 def _pieces(
-    subject: Subject, text: LoopText, directive: Directive, combined: list[_Combined]
+    subject: Subject, text: LoopText, directive: Directive, combined: Sequence[Combined]
 ) -> tuple[Piece, ...]:
-    pairs = [pair for one in combined for pair in zip(one.search.variables, one.shared, strict=True)]
-    mine = Clause("firstprivate", tuple(variable.source_name for variable, _ in pairs))
+    shared: dict[str, str] = {}
+    variables = {v.source_name: v for one in combined for v in one.search.variables}
+    for name in variables:
+        shared[name] = fresh_name(subject, f"{name}_all", f"{name}_of_all", taken=list(shared.values()))
+    mine = Clause("firstprivate", tuple(variables))
     whole = (*(c for c in directive.clauses if c.name in _OF_REGION), mine)
     rest = tuple(c for c in directive.clauses if c.name not in _OF_REGION)
     region: list[Piece] = [
@@ -113,20 +128,19 @@ def _pieces(
     ]
     for one in combined:
         names = [v.source_name for v in one.search.variables]
-        sets = (Written(f"{a} = {b};", True) for a, b in zip(one.shared, names, strict=True))
-        region += [Directive("omp", "critical"), Made(f"if ({one.precedes})", tuple(sets))]
+        precedes = one.precedes({n: n for n in names}, {n: shared[n] for n in names})
+        sets = (Written(f"{shared[name]} = {name};", True) for name in names)
+        region += [Directive("omp", "critical"), Made(f"if ({precedes})", tuple(sets))]
     return (
-        *(
-            Written(f"{_words(subject, variable)} {name} = {variable.source_name};")
-            for variable, name in pairs
-        ),
+        *(Written(f"{words_of(subject, v)} {shared[name]} = {name};") for name, v in variables.items()),
         Directive("omp", "parallel", whole),
         Made("", tuple(region)),
-        *(Written(f"{variable.source_name} = {name};") for variable, name in pairs),
+        *(Written(f"{name} = {shared[name]};") for name in variables),
     )
 
 
-def _words(subject: Subject, variable: Variable) -> str:
+def words_of(subject: Subject, variable: Variable) -> str:
+    """The type of a variable of a search, in words."""
     words = element_words(subject, variable, variable.type)
     assert words is not None, "searches are about numbers"
     return words

@@ -246,7 +246,7 @@ def _own_counter(subject: Subject, root: LoopFacts) -> Iterator[Replacement]:
     ):
         return
     span, start = subject.span(root.site), subject.span(first.target.site).start
-    ends = [_grouped(subject.source(each.site)) for each in (end, first.value)]
+    ends = [grouped(subject.source(each.site)) for each in (end, first.value)]
     last = f"{ends[0]} + 1" if operator == "<=" else ends[0]
     if step > 1:
         value = stripped(first.value)
@@ -290,7 +290,8 @@ def _first_value(subject: Subject, loop: Loop, own: Variable) -> Assign | None:
     return first if within(first.site, loop.header) else None
 
 
-def _grouped(text: str) -> str:
+def grouped(text: str) -> str:
+    """An operand in C, in parentheses where it may need them."""
     return text if re.fullmatch(r"\w+(\[[^][]*\]|(\.|->)\w+)*", text) else f"({text})"
 
 
