@@ -98,7 +98,11 @@ def _in_c(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answe
             edit = _edit_of(name, again)
             if name in DEVICE_TARGETS:
                 return inner_first(subject, ask.ordinal, settings, partial(_directives, edit), again)
-            return rewritten_first(subject, ask.ordinal, settings, _counting(edit, again), again)
+
+            def threads(one: Subject, ordinal: int, settings: Settings) -> Answer:
+                return rewritten_first(one, ordinal, settings, _counting(edit, again), again)
+
+            return _walking(threads, again)(subject, ask.ordinal, settings)
         case "cuda":
             return inner_first(subject, ask.ordinal, settings, _kernels, again)
         case "restructure":
@@ -116,14 +120,36 @@ def _in_c(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answe
 def _directives(edit: Edit, again: Again) -> Edit:
     """The edit with directives of a device, on a text that suits them if it is not made otherwise."""
     prepared = _counting(_searching(_prepared(edit, again), again), again)
-    return lambda subject, ordinal, settings: rewritten_first(subject, ordinal, settings, prepared, again)
+
+    def rewritten(subject: Subject, ordinal: int, settings: Settings) -> Answer:
+        return rewritten_first(subject, ordinal, settings, prepared, again)
+
+    return _walking(rewritten, again)
 
 
 def _kernels(again: Again) -> Edit:
     """The edit with CUDA kernels, on a text that suits them if it is not made otherwise."""
     edit = _hoisting(_measuring(_edit_of("cuda", again), again), again)
     prepared = _counting(_searching(_testing(edit, again), again), again)
-    return lambda subject, ordinal, settings: counters_first(subject, ordinal, settings, prepared, again)
+
+    def counted(subject: Subject, ordinal: int, settings: Settings) -> Answer:
+        return counters_first(subject, ordinal, settings, prepared, again)
+
+    return _walking(counted, again)
+
+
+def _walking(edit: Edit, again: Again) -> Edit:
+    """An edit on the text with subscripts in the place of pointers that move, if none is made otherwise."""
+
+    def walked(subject: Subject, ordinal: int, settings: Settings) -> Answer:
+        first = edit(subject, ordinal, settings)
+        if not isinstance(first, Declined) or not ordinal:
+            return first
+        from polylsp.targets.directives.pointer_walks import walked as on_subscripts
+
+        return on_subscripts(subject, ordinal, settings, edit, again) or first
+
+    return walked
 
 
 def _in_python(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answer:

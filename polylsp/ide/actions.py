@@ -215,7 +215,9 @@ def _obstacle(placed: PlacedFunction, root: LoopFacts) -> str:
     name = wording.subject(root)
     if root.misfit and placed.answer.language == PYTHON.name:
         return f"The loop {name} cannot run over `prange`: {root.misfit}."
-    if root.misfit and not root.has_compound_header:
+    # A loop that moves pointers may get a counter, which the full analysis tries.
+    tried = root.kind == "while" and placed.answer.feasibility is not None
+    if root.misfit and not root.has_compound_header and not tried:
         return f"A directive cannot stand before the loop {name}: {root.misfit}."
     first, starts = root.site.first, placed.answer.starts
     if first > 0 and starts[first - 1] == starts[first]:

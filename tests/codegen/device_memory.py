@@ -225,5 +225,5 @@ def _extent(name: str, brackets: str) -> str:
         return f"&{name}, sizeof({name})"
     first, *rest = re.findall(r"\[([^\]]*)\]", brackets)
     assert all(each == ":" or each.startswith("0:") for each in rest), brackets
-    low, _, count = first.partition(":")
+    low, _, count = first.replace("longlong", "long long").partition(":")
     return f"&{name}[{low}], (long long)({count}) * (long long)sizeof({name}[0])"

@@ -17,7 +17,7 @@ from .device import Device, Program, offloaded
 FOLDER = Path(__file__).parents[1] / "codegen" / "programs"
 LEFT = {
     "structures": 1, "subscripts": 0, "inspected": 0, "helpers": 1, "counted": 0, "row_pointers": 0,
-    "scalar_sums": 0, "scattered": 3, "optional": 0,
+    "scalar_sums": 0, "scattered": 3, "optional": 0, "walked": 7,
 }  # fmt: skip
 """Numbers of loops without kernels: a `continue` in one of two branches skips what the other runs; a running
 sum."""
