@@ -124,7 +124,7 @@ def _directives(edit: Edit, again: Again) -> Edit:
     def rewritten(subject: Subject, ordinal: int, settings: Settings) -> Answer:
         return rewritten_first(subject, ordinal, settings, prepared, again)
 
-    return _walking(rewritten, again)
+    return _inlining(_walking(rewritten, again), again)
 
 
 def _kernels(again: Again) -> Edit:
@@ -135,7 +135,21 @@ def _kernels(again: Again) -> Edit:
     def counted(subject: Subject, ordinal: int, settings: Settings) -> Answer:
         return counters_first(subject, ordinal, settings, prepared, again)
 
-    return _walking(counted, again)
+    return _inlining(_walking(counted, again), again)
+
+
+def _inlining(edit: Edit, again: Again) -> Edit:
+    """An edit on the text with helpers that take structures as expressions, if none is made otherwise."""
+
+    def whole(subject: Subject, ordinal: int, settings: Settings) -> Answer:
+        first = edit(subject, ordinal, settings)
+        if not isinstance(first, Declined) or not ordinal or not subject.companions:
+            return first
+        from polylsp.targets.gpu.inlined_helpers import inlined
+
+        return inlined(subject, ordinal, settings, edit, again) or first
+
+    return whole
 
 
 def _walking(edit: Edit, again: Again) -> Edit:
