@@ -18,7 +18,7 @@ from polylsp.ide.lookup import function_on_line, fusion_on_line, loop_on_line, l
 from polylsp.ide.measurement_view import code_name
 from polylsp.ir.program import Rejection
 from polylsp.measuring import stored_figures
-from polylsp.model.action import KERNEL_TARGETS, WHOLE_FUNCTION, ActionName, Ask, Declined, Edited
+from polylsp.model.action import ON_FUNCTIONS, ActionName, Ask, Declined, Edited
 from polylsp.model.facts import FileReport
 from polylsp.model.iteration_points import IterationSpace
 from polylsp.model.measurement import NoPlan, Parameters, Plan
@@ -246,6 +246,6 @@ def _ask(source: Source, report: FileReport, chosen: _Action) -> Ask | None:
     found = loop_on_line(source, report, chosen.line)
     if found is not None:
         return Ask(chosen.action, found[0].answer.facts.name, found[0].start, found[1].ordinal)
-    whole = chosen.action in (*WHOLE_FUNCTION, *KERNEL_TARGETS)
+    whole = chosen.action in ON_FUNCTIONS
     placed = function_on_line(source, report, chosen.line) if whole else None
     return Ask(chosen.action, placed.answer.facts.name, placed.start, 0) if placed is not None else None

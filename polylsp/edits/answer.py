@@ -16,10 +16,10 @@ from polylsp.model.action import (
     DEVICE_TARGETS,
     KERNEL_TARGETS,
     KERNEL_TARGETS_OF,
+    ON_FUNCTIONS,
     TARGETS,
     TARGETS_OF,
     TRANSFORMS_OF,
-    WHOLE_FUNCTION,
     ActionName,
     Answer,
     Ask,
@@ -72,7 +72,7 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
         return Declined(f"`{ask.action}` is not for loops in {named(subject.language).title}.")
     if ask.action != "openmp":
         subject, again = subject.strict, _strictly(again)
-    if ask.ordinal == 0 and ask.action in (*WHOLE_FUNCTION, *KERNEL_TARGETS):
+    if ask.ordinal == 0 and ask.action in ON_FUNCTIONS:
         return _of_function(subject, ask, settings, again)
     if ask.action == "fuse-arrays":
         from polylsp.targets.numba import array_fusion
@@ -185,12 +185,13 @@ def _in_python(subject: Subject, ask: Ask, settings: Settings, again: Again) -> 
             return or_extracted(subject, ask.ordinal, again, restructure_python.edit)
         case _:
             from polylsp.targets.gpu import pycuda
+            from polylsp.targets.numba.spelled_statements import spelled_first
 
             libraries = {"pycuda": pycuda.PYCUDA, "cupy": pycuda.CUPY, "numba-cuda": pycuda.NUMBA}
             edit = partial(pycuda.edit, library=libraries[ask.action])
 
             def kernels(one: Subject, ordinal: int, again: Again) -> Answer:
-                return restructure_python.spelled_first(one, ordinal, settings, edit, again)
+                return spelled_first(one, ordinal, settings, edit, again)
 
             return or_extracted(subject, ask.ordinal, again, kernels)
 

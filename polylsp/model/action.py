@@ -57,7 +57,10 @@ DEVICE_TARGETS: tuple[Target, ...] = ("openacc", "openmp-target")
 """Targets whose directives run loops on a device."""
 
 WHOLE_FUNCTION = DEVICE_TARGETS
-"""Targets that can be requested for all parallel loops of a function at once."""
+"""Targets of C that can be requested for all parallel loops of a function at once."""
+
+ON_FUNCTIONS: tuple[ActionName, ...] = (*WHOLE_FUNCTION, "numba", *KERNEL_TARGETS)
+"""Actions that can be requested on a function."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,10 +51,11 @@ def left(source, plan):
     sparse.random = matrix
     sys.modules |= {{"scipy": types.ModuleType("scipy"), "scipy.sparse": sparse}}
     exec(compile(open(plan["generator"]).read(), plan["generator"], "exec"), names)
-    del sys.modules["scipy"], sys.modules["scipy.sparse"]
     if plan["initialize"]:
         made = names[plan["initialize"]](*(values[one] for one in plan["generated_from"]))
         values.update(zip(plan["generated"], made if isinstance(made, tuple) else (made,)))
+    # Numba looks for SciPy as well.
+    del sys.modules["scipy"], sys.modules["scipy.sparse"]
     names = {{"__name__": "npbench"}}
     exec(compile(open(source).read(), source, "exec"), names)
     arguments = [copied(values[one]) for one in plan["arguments"]]

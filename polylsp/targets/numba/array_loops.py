@@ -37,15 +37,15 @@ def overlapping_statements(source: Source) -> Overlaps:
     numbers = {v.source_name for v in known if not isinstance(v.type, (Array, Pointer))}
     arrays = {v.source_name for v in known} - numbers
     bound = {name.id for name in _bindings(source)}
-    given = {one.arg for one in nodes_in(source.definition.args) if isinstance(one, ast.arg)} - bound
+    given = _parameters(source)
     pairs: dict[tuple[str, str], None] = {}
     for statement, target, value in _stores(source):
-        stored = _roots(source, root_of(target), given)
+        stored = _roots(source, root_of(target))
         for read in _read(source, value, target):
             # A bound name without a variable is that of a part of an array.
             if read not in arrays and read not in bound - numbers:
                 continue
-            beside = _roots(source, read, given)
+            beside = _roots(source, read)
             if not stored or not beside or stored & beside:
                 line = source.line(statement)
                 told = f"The array statement on line {line} may read what it stores to, in `{read}`"
@@ -70,23 +70,22 @@ def _bindings(source: Source) -> Iterator[ast.Name]:
     return (one for one in names if id(one) not in changed)
 
 
-def _roots(source: Source, name: str, given: set[str], seen: frozenset[str] = frozenset()) -> frozenset[str]:
-    """The arrays whose elements a name stands for: parameters that keep their values (`given`), and arrays
-    that the function creates; empty where they are undetermined."""
-    if name in given:
-        return frozenset((name,))
-    bound = [one for one in _bindings(source) if one.id == name]
+def _parameters(source: Source) -> set[str]:
+    return {one.arg for one in nodes_in(source.definition.args) if isinstance(one, ast.arg)}
+
+
+def _roots(source: Source, name: str, seen: frozenset[str] = frozenset()) -> frozenset[str]:
+    """The arrays whose elements a name stands for: those of parameters, by name, and those that the function
+    creates for a name (`new x`); empty where they are undetermined."""
     values = {id(n.targets[0]): n.value for n in source.nodes if isinstance(n, ast.Assign)}
-    found: set[str] = set()
-    for each in bound:
+    found = {name} & _parameters(source)
+    for each in (one for one in _bindings(source) if one.id == name):
         value = values.get(id(each))
         if value is not None and _creates(source, value):
-            found.add(name)
+            found.add(f"new {name}")
             continue
         base = root_of(value) if isinstance(value, (ast.Subscript, ast.Name)) else ""
-        below = (
-            _roots(source, base, given, seen | {name}) if base and base not in seen | {name} else frozenset()
-        )
+        below = _roots(source, base, seen | {name}) if base and base not in seen | {name} else frozenset()
         if not below:
             return frozenset()
         found |= below
@@ -95,7 +94,17 @@ def _roots(source: Source, name: str, given: set[str], seen: frozenset[str] = fr
 
 def is_new(source: Source, name: str) -> bool:
     """True if a name is only bound to arrays that the function creates."""
-    return _roots(source, name, set()) == frozenset((name,))
+    return _roots(source, name) == frozenset((f"new {name}",))
+
+
+def overlapping(source: Source, one: str, other: str) -> tuple[tuple[str, str], ...] | None:
+    """Pairs of parameters that must not overlap for two names to stand for different elements; `None` where
+    they may stand for the same in any case."""
+    left, right = _roots(source, one), _roots(source, other)
+    if not left or not right or left & right:
+        return None
+    given = _parameters(source)
+    return tuple((min(a, b), max(a, b)) for a in left & given for b in right & given)
 
 
 _CREATORS = frozenset(

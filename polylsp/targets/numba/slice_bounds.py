@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import islpy as isl
 
+from polylsp.frontends.python.kinds import Array, Number
 from polylsp.frontends.python.nodes import nodes_in, nodes_in_all
 from polylsp.frontends.python.syntax import constant
 from polylsp.targets.numba.python_loops import Source, range_arguments
@@ -70,6 +71,14 @@ def length(array: str, dimension: int) -> Affine:
     return name(f"{array}.shape[{dimension}]")
 
 
+def is_plain(node: ast.expr) -> bool:
+    """True if a subscript is a slice without a step, or one index: a number, a name, a sum of these."""
+    if isinstance(node, ast.Slice):
+        return node.step is None or constant(node.step) == 1
+    parts = (ast.Name, ast.Constant, ast.BinOp, ast.operator, ast.expr_context)
+    return constant(node) is not None or all(isinstance(one, parts) for one in nodes_in(node))
+
+
 def affine(node: ast.expr, is_number: Callable[[str], bool]) -> Affine | None:
     """The form of an expression; `None` if it has none."""
     number = constant(node)
@@ -122,9 +131,11 @@ def _length(node: ast.expr, is_number: Callable[[str], bool]) -> Affine | None:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Forms that are not negative at a place of a function. Lengths of arrays are not, either."""
+    """Forms that are not negative at a place of a function. Lengths of arrays are not, either. `lengths`:
+    those of arrays that the function makes, by their text, in numbers known before."""
 
     forms: tuple[Affine, ...] = ()
+    lengths: Mapping[str, Affine] = field(default_factory=dict[str, Affine])
 
     def holds(self, form: Affine) -> bool:
         """True if a form is not negative, as far as the facts tell."""
@@ -184,7 +195,7 @@ def facts_at(source: Source, node: ast.stmt, is_number: Callable[[str], bool]) -
         own, stated = affine(target, is_number), affine(value, is_number)
         if own is not None and stated is not None and once.issuperset((*_names(own), *_names(stated))):
             forms += [own - stated, stated - own]
-    return Facts(tuple(forms))
+    return Facts(tuple(forms), dict(_lengths(source, once, is_number)))
 
 
 def _names(form: Affine) -> Iterator[str]:
@@ -212,6 +223,76 @@ def _around(body: Sequence[ast.stmt], node: ast.stmt) -> Iterator[ast.For]:
 
 
 _CREATED = ("empty", "zeros", "ones", "full")
+_LIKE = ("empty_like", "zeros_like", "ones_like", "full_like")
+
+
+def _lengths(
+    source: Source, once: frozenset[str], is_number: Callable[[str], bool]
+) -> Iterator[tuple[str, Affine]]:
+    """Lengths of arrays that the function makes in one place, in names that have one value for all of it. A
+    negative form stands for no elements, as it does for a loop."""
+    inside = {
+        n
+        for loop in source.nodes
+        if isinstance(loop, ast.For | ast.While)
+        for n in _bound(nodes_in(loop), is_number)
+    }
+    for node in source.nodes:
+        match node:
+            case ast.Assign(
+                targets=[ast.Name(id=target)], value=ast.Call(func=function, args=[size, *_])
+            ) if target in once:
+                called = source.path(function).removeprefix("numpy.")
+                if called in _CREATED:
+                    sizes = size.elts if isinstance(size, (ast.Tuple, ast.List)) else [size]
+                    found = [affine(_unclamped(each), is_number) for each in sizes]
+                else:
+                    found = _lengths_like(source, target, size) if called in _LIKE else []
+                for at, form in enumerate(found):
+                    if form is not None and all(n in once and n not in inside for n in _names(form)):
+                        yield f"{target}.shape[{at}]", form
+            case _:
+                pass
+
+
+def _lengths_like(source: Source, target: str, like: ast.expr) -> list[Affine | None]:
+    kind = source.kinds.of_name(target)
+    if isinstance(like, ast.Name) and isinstance(kind, Array):
+        return [length(like.id, at) for at in range(kind.rank)]
+    return simple_lengths(source, like)
+
+
+def _unclamped(node: ast.expr) -> ast.expr:
+    """The first argument of `max(…, 0)`; other expressions as they are."""
+    match node:
+        case ast.Call(func=ast.Name(id="max"), args=[inner, ast.Constant(value=0)], keywords=[]):
+            return inner
+        case _:
+            return node
+
+
+def simple_lengths(source: Source, node: ast.expr) -> list[Affine | None]:
+    """Lengths of a part of an array of which all bounds count from its ends; empty for other values."""
+    match node:
+        case ast.Subscript(value=ast.Name(id=array), slice=index):
+            every = index.elts if isinstance(index, ast.Tuple) else [index]
+            return [_simple_length(e, array, at) for at, e in enumerate(every) if not _is_one(source, e)]
+        case _:
+            return []
+
+
+def _is_one(source: Source, index: ast.expr) -> bool:
+    return isinstance(source.kinds.of(index), Number)
+
+
+def _simple_length(node: ast.expr, array: str, at: int) -> Affine | None:
+    if not isinstance(node, ast.Slice) or (node.step is not None and constant(node.step) != 1):
+        return None
+    lower = 0 if node.lower is None else constant(node.lower)
+    upper = 0 if node.upper is None else constant(node.upper)
+    if lower is None or upper is None or lower < 0 or upper > 0 or (upper == 0 and node.upper is not None):
+        return None
+    return length(array, at) + Affine((), upper - lower)
 
 
 def _definitions(source: Source) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -235,3 +316,40 @@ def _definitions(source: Source) -> Iterator[tuple[ast.expr, ast.expr]]:
                 yield target, value
             case _:
                 continue
+
+
+# --------------------------------------------------------------------------------------------------
+# Indices of a dimension, and the counters that run over them.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Indices of a dimension: the `first` one, and the one that is not reached (`last`)."""
+
+    first: Affine
+    last: Affine
+
+    @property
+    def count(self) -> Affine:
+        """The number of indices, if it is not negative."""
+        return self.last - self.first
+
+    def header(self, counter: str) -> str:
+        """The loop over them."""
+        first, last = self.first.text(), self.last.text()
+        return f"for {counter} in range({last if first == '0' else f'{first}, {last}'}):"
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """A dimension of a value, whose elements a counter runs over."""
+
+    counter: str
+    range: Range
+
+
+def within(dimension: Dimension, names: Mapping[str, str]) -> tuple[Affine, Affine]:
+    """Forms that are not negative where a counter is in its range; with other names for counters."""
+    counter = name(dimension.counter).renamed(names)
+    return counter - dimension.range.first, dimension.range.last - ONE - counter

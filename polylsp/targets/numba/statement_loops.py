@@ -11,8 +11,9 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from polylsp.frontends.python.callables import undetermined
+from polylsp.frontends.python.kinds import Array
 from polylsp.frontends.python.nodes import nodes_in
-from polylsp.frontends.python.syntax import constant
 from polylsp.ir.program import Floating, Variable
 from polylsp.ir.verdict import Assumption
 from polylsp.targets.numba.numba_subset import ELEMENTWISE, dimensions_of, element_of
@@ -21,12 +22,16 @@ from polylsp.targets.numba.slice_bounds import (
     ONE,
     ZERO,
     Affine,
+    Dimension,
     Facts,
+    Range,
     affine,
     facts_at,
     is_impossible,
+    is_plain,
     length,
     name,
+    within,
 )
 
 
@@ -39,7 +44,8 @@ class Spelled:
     """An array statement over single elements: the `headers` of its loops, outermost first, their body (what
     is computed `before` the element, and the `statement` that stores it), the subscripts with which each
     array is named in it, which arrays it `stores` to (none for a number), pairs of lengths (`equal`) that it
-    takes for the same, and conditions on bounds that are `assumed`, by the form that is not negative."""
+    takes for the same, conditions on bounds that are `assumed`, by the form that is not negative, and
+    parameters that it takes for `numbers`, as nothing tells that they are not arrays."""
 
     headers: tuple[str, ...]
     before: tuple[Piece, ...]
@@ -48,6 +54,7 @@ class Spelled:
     stores: frozenset[str]
     equal: tuple[tuple[str, str], ...]
     assumed: Mapping[Affine, Assumption]
+    numbers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +83,26 @@ def spelled(
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class Extents:
+    """Numbers of elements of the dimensions of a value (`counts`), and conditions for them: pairs of lengths
+    that are `equal`, and bounds that are `assumed`."""
+
+    counts: tuple[Affine, ...]
+    equal: tuple[tuple[str, str], ...]
+    assumed: tuple[Assumption, ...]
+
+
+def extents(source: Source, node: ast.stmt, value: ast.expr) -> Extents | None:
+    """The extents of a value that a statement computes of arrays; `None` for others."""
+    writer = _Writer(source, Names((), ()), _facts(source, node), products=True)
+    try:
+        counts = writer.counts(value)
+    except _Other:
+        return None
+    return Extents(counts, tuple(writer.equal), tuple(writer.assumed.values()))
+
+
 _OPERATIONS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)
 _SIGNS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 _OUTER: dict[str, type[ast.operator]] = {
@@ -83,6 +110,9 @@ _OUTER: dict[str, type[ast.operator]] = {
 }  # fmt: skip
 """NumPy's functions that combine each element of one vector with each of another one."""
 _SUMS = ("dot", "matmul")
+_COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_COMBINING = (*ELEMENTWISE, "where")
+"""Functions with one value for each element of their arguments."""
 
 
 def _facts(source: Source, node: ast.stmt) -> Facts:
@@ -95,33 +125,7 @@ def _facts(source: Source, node: ast.stmt) -> Facts:
 # --------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Range:
-    """Indices of a dimension: the `first` one, and the one that is not reached (`last`)."""
-
-    first: Affine
-    last: Affine
-
-    @property
-    def count(self) -> Affine:
-        """The number of indices, if it is not negative."""
-        return self.last - self.first
-
-    def header(self, counter: str) -> str:
-        """The loop over them."""
-        first, last = self.first.text(), self.last.text()
-        return f"for {counter} in range({last if first == '0' else f'{first}, {last}'}):"
-
-
-@dataclass(frozen=True, slots=True)
-class _Dimension:
-    """A dimension of a value, whose elements a counter runs over."""
-
-    counter: str
-    range: _Range
-
-
-_Frame = tuple[_Dimension, ...]
+_Frame = tuple[Dimension, ...]
 """Dimensions of a value, outermost first."""
 
 
@@ -147,6 +151,7 @@ class _Writer:
     read: dict[str, list[_Element]] = field(default_factory=dict[str, list[_Element]])
     equal: dict[tuple[str, str], None] = field(default_factory=dict[tuple[str, str], None])
     assumed: dict[Affine, Assumption] = field(default_factory=dict[Affine, Assumption])
+    numbers: dict[str, None] = field(default_factory=dict[str, None])
     used: int = 0
     totals: int = 0
 
@@ -180,6 +185,7 @@ class _Writer:
             frozenset(array for array, _ in stored),
             tuple(self.equal),
             self.assumed,
+            tuple(self.numbers),
         )
 
     def _note(self, elements: Iterable[tuple[str, _Element]]) -> None:
@@ -204,8 +210,8 @@ class _Writer:
         earlier = {each.counter: f"earlier {each.counter}" for each in self.frame}
         for one in read:
             around = (*self.frame, *one.sums)
-            ranges = [form for each in around for form in _within(each, {})]
-            ranges += [form for each in self.frame for form in _within(each, earlier)]
+            ranges = [form for each in around for form in within(each, {})]
+            ranges += [form for each in self.frame for form in within(each, earlier)]
             for own, other in zip(stored.subscripts, one.subscripts, strict=True):
                 if own is not None and other is not None:
                     apart = own.renamed(earlier) - other
@@ -225,6 +231,8 @@ class _Writer:
             case ast.Constant(value=bool() | int() | float()):
                 return node
             case ast.Name(id=text) if self._is_number(text):
+                if text in undetermined(self.source.definition, self.source.declarations):
+                    self.numbers[text] = None
                 return node
             case ast.Name(id=text) | ast.Subscript(value=ast.Name(id=text)):
                 found = self._element(node, text, frame)
@@ -239,6 +247,10 @@ class _Writer:
                     # NumPy's whole numbers have no negative powers, and others overflow.
                     raise _Other
                 return ast.BinOp(self.written(left, frame), operation, self.written(right, frame))
+            case ast.Compare(left=left, ops=[operation], comparators=[right]) if isinstance(
+                operation, _COMPARISONS
+            ):
+                return ast.Compare(self.written(left, frame), [operation], [self.written(right, frame)])
             case ast.Call(func=function, args=arguments, keywords=[]):
                 return self._call(function, arguments, frame)
             case _:
@@ -248,6 +260,9 @@ class _Writer:
         called = self._called(function)
         if called in ELEMENTWISE:
             return ast.Call(function, [self.written(each, frame) for each in arguments], [])
+        if called == "where" and len(arguments) == 3 and isinstance(arguments[0], ast.Compare):
+            condition, chosen, other = (self.written(each, frame) for each in arguments)
+            return ast.IfExp(condition, chosen, other)
         if called == "arange" and len(frame) == 1:
             numbers = self._numbers(arguments)
             return ast.parse(self._index(numbers, frame[0]).text(), mode="eval").body
@@ -266,13 +281,13 @@ class _Writer:
         """True if there is `np.arange(…)` in a value."""
         return any(isinstance(n, ast.Call) and self._called(n.func) == "arange" for n in nodes_in(node))
 
-    def _numbers(self, arguments: Sequence[ast.expr]) -> _Range:
+    def _numbers(self, arguments: Sequence[ast.expr]) -> Range:
         """The whole numbers of `np.arange(…)`."""
         if not 1 <= len(arguments) <= 2:
             raise _Other
         bounds = [self._bound(each) for each in arguments]
         first, last = bounds if len(bounds) == 2 else (ZERO, bounds[0])
-        return _Range(first, last)
+        return Range(first, last)
 
     def _called(self, function: ast.expr) -> str:
         """The name of a function of NumPy; empty for others."""
@@ -327,37 +342,83 @@ class _Writer:
                 return 0 if self._is_number(text) else self._rank_of(text)
             case ast.Subscript(value=ast.Name(id=text)):
                 return sum(isinstance(each, ast.Slice) for each in self._subscripts(node, text))
-            case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
-                return self._rank(operand)
-            case ast.BinOp(left=left, op=operation, right=right) if type(operation) in _OPERATIONS:
-                return max(self._rank(left), self._rank(right))
-            case ast.Call(func=function, args=[*arguments], keywords=[]) if (
-                arguments and self._called(function) in ELEMENTWISE
-            ):
-                return max(map(self._rank, arguments))
-            case ast.Call(func=function, args=[*arguments], keywords=[]) if (
-                self._called(function) == "arange"
-            ):
+            case ast.Call(func=function, args=arguments, keywords=[]) if self._called(function) == "arange":
                 self._numbers(arguments)
                 return 1
+            case _ if (factors := self._factors(node)) is not None:
+                one, other = map(self._rank, factors)
+                return one + other - 2 if 1 <= one <= 2 and 1 <= other <= 2 else 0
+            case _:
+                return max(map(self._rank, self._operands(node)))
+
+    def _factors(self, node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+        """The factors of a product of arrays; `None` for other values."""
+        match node:
+            case ast.BinOp(left=left, op=ast.MatMult(), right=right):
+                return left, right
+            case ast.Call(func=function, args=[left, right], keywords=[]) if self._called(function) in _SUMS:
+                return left, right
+            case _:
+                return None
+
+    def _operands(self, node: ast.expr) -> list[ast.expr]:
+        """The values that one is computed of, element by element."""
+        match node:
+            case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
+                return [operand]
+            case ast.BinOp(left=left, op=operation, right=right) if type(operation) in _OPERATIONS:
+                return [left, right]
+            case ast.Compare(left=left, ops=[operation], comparators=[right]) if isinstance(
+                operation, _COMPARISONS
+            ):
+                return [left, right]
+            case ast.Call(func=function, args=[*arguments], keywords=[]) if (
+                arguments and self._called(function) in _COMBINING
+            ):
+                return arguments
             case _:
                 raise _Other
 
-    def _range_in(self, node: ast.expr, at: int, rank: int) -> _Range:
+    def _range_in(self, node: ast.expr, at: int, rank: int) -> Range:
         """The indices that a dimension of a value runs over, as those of an array in it."""
         match node:
             case ast.Name() | ast.Subscript():
                 return list(self._ranges(node))[at]
-            case ast.UnaryOp(operand=operand):
-                return self._range_in(operand, at, rank)
-            case ast.BinOp(left=left, right=right):
-                return self._range_in(left if self._rank(left) == rank else right, at, rank)
             case ast.Call(func=function, args=arguments) if self._called(function) == "arange":
                 return self._numbers(arguments)
-            case ast.Call(args=arguments):
-                return self._range_in(next(e for e in arguments if self._rank(e) == rank), at, rank)
+            case _ if (factors := self._factors(node)) is not None:
+                left, right = factors
+                own = self._rank(left)
+                if at < own - 1:
+                    return self._range_in(left, at, own)
+                other = self._rank(right)
+                return self._range_in(right, other - 1, other)
             case _:
+                full = (each for each in self._operands(node) if self._rank(each) == rank)
+                ranges = [self._range_in(each, at, rank) for each in full]
+                # A dimension of one element is stretched to the others.
+                return next((each for each in ranges if each.count != ONE), ranges[0])
+
+    def counts(self, node: ast.expr) -> tuple[Affine, ...]:
+        """The numbers of elements of the dimensions of a value that is computed of arrays. Those of its
+        operands are noted as equal."""
+        rank = self._rank(node)
+        ranges = [self._range_in(node, at, rank) for at in range(rank)]
+        self._compare(node, tuple(Dimension("", each) for each in ranges))
+        return tuple(each.count for each in ranges)
+
+    def _compare(self, node: ast.expr, frame: _Frame) -> None:
+        """Note which lengths have to be equal for a value to have the dimensions of a frame."""
+        if isinstance(node, (ast.Name, ast.Subscript)):
+            own = list(self._ranges(node))
+            if self._may_have_more(node, len(own), len(frame)):
                 raise _Other
+            for each, dimension in zip(own, frame[len(frame) - len(own) :], strict=True):
+                self._index(each, dimension)
+        elif isinstance(node, (ast.UnaryOp, ast.BinOp, ast.Compare, ast.Call)) and not self._factors(node):
+            counted = isinstance(node, ast.Call) and self._called(node.func) == "arange"
+            for each in () if counted else self._operands(node):
+                self._compare(each, frame)
 
     def _is_number(self, text: str) -> bool:
         found = self._variables(text)
@@ -367,10 +428,10 @@ class _Writer:
         return [v for v in self.source.subject.variables if v.source_name == text]
 
     def _rank_of(self, array: str) -> int:
-        found = self._variables(array)
-        if len(found) != 1 or not dimensions_of(found[0]) or array in self.source.lists:
+        ranks = {dimensions_of(v) for v in self._variables(array)}
+        if len(ranks) != 1 or 0 in ranks or array in self.source.lists:
             raise _Other
-        return dimensions_of(found[0])
+        return ranks.pop()
 
     # --- Elements ---
 
@@ -378,7 +439,7 @@ class _Writer:
         """The element of a part of an array that an iteration is about."""
         subscripts = self._subscripts(node, array)
         count = sum(isinstance(each, ast.Slice) for each in subscripts)
-        if count > len(frame):
+        if count > len(frame) or self._may_have_more(node, count, len(frame)):
             raise _Other
         if self.sums and not self._is_double(array):
             # A total of other types is rounded, or overflows, in another way.
@@ -399,12 +460,22 @@ class _Writer:
         index = indices[0] if len(indices) == 1 else ast.Tuple(indices)
         return _Element(ast.Subscript(ast.Name(array), index), tuple(forms), self.sums)
 
-    def _is_double(self, array: str) -> bool:
-        return element_of(self._variables(array)[0]) == Floating(64)
+    def _may_have_more(self, node: ast.expr, count: int, wanted: int) -> bool:
+        """True if an array stands beside others of more dimensions, and nothing tells how many it has."""
+        kind = self.source.kinds.of_name(node.id) if isinstance(node, ast.Name) else None
+        return count < wanted and isinstance(kind, Array) and kind.guessed
 
-    def _index(self, own: _Range, dimension: _Dimension) -> Affine:
-        """The index for an iteration: slices of one length are as far apart as their firsts."""
+    def _is_double(self, array: str) -> bool:
+        return all(element_of(each) == Floating(64) for each in self._variables(array))
+
+    def _index(self, own: Range, dimension: Dimension) -> Affine:
+        """The index for an iteration: slices of one length are as far apart as their firsts. A slice of one
+        element is stretched to the dimension."""
         wanted = dimension.range
+        if own.count == ONE != wanted.count:
+            return own.first
+        if wanted.count == ONE != own.count:
+            raise _Other
         apart = own.count - wanted.count
         if not self.facts.is_zero(apart):
             if not apart.terms:
@@ -415,13 +486,13 @@ class _Writer:
             self.equal[pair[0].text(), pair[1].text()] = None
         return name(dimension.counter) + own.first - wanted.first
 
-    def _dimension(self, of: _Range) -> _Dimension:
+    def _dimension(self, of: Range) -> Dimension:
         if self.used == len(self.names.counters):
             raise _Other
         self.used += 1
-        return _Dimension(self.names.counters[self.used - 1], of)
+        return Dimension(self.names.counters[self.used - 1], of)
 
-    def _ranges(self, node: ast.expr) -> Iterator[_Range]:
+    def _ranges(self, node: ast.expr) -> Iterator[Range]:
         """Indices of the dimensions of a part of an array."""
         match node:
             case ast.Name(id=text) if self._is_number(text):
@@ -439,14 +510,15 @@ class _Writer:
         if isinstance(node, ast.Subscript):
             found = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
         rank = self._rank_of(array)
-        if any(not _is_plain(each) for each in found) or len(found) > rank:
+        names = [n.id for each in found for n in nodes_in(each) if isinstance(n, ast.Name)]
+        if len(found) > rank or not all(map(is_plain, found)) or not all(map(self._is_number, names)):
             raise _Other
         return [*found, *(ast.Slice() for _ in range(rank - len(found)))]
 
-    def _range(self, node: ast.Slice, array: str, at: int) -> _Range:
+    def _range(self, node: ast.Slice, array: str, at: int) -> Range:
         """The indices of a slice, under the assumption that it is inside of the array: NumPy cuts off what is
         not, and counts negative bounds from the end."""
-        end = length(array, at)
+        end = self.facts.lengths.get(f"{array}.shape[{at}]", length(array, at))
         first = self._bound(node.lower) if node.lower is not None else ZERO
         last = self._bound(node.upper) if node.upper is not None else end
         if not first.terms and first.number < 0:
@@ -457,7 +529,7 @@ class _Writer:
             self._assume(last, f"`{last.text()}` is not negative", last.text(), f"{last.text()} >= 0")
             self._assume(end - last, f"`{end.text()}` is at least `{last.text()}`", array)
         self._assume(first, f"`{first.text()}` is not negative", first.text(), f"{first.text()} >= 0")
-        return _Range(first, last)
+        return Range(first, last)
 
     def _assume(self, form: Affine, sentence: str, subject: str, guard: str = "") -> None:
         """A condition that a form is not negative. Subscripts in range imply those without a guard."""
@@ -469,17 +541,3 @@ class _Writer:
         if found is None:
             raise _Other
         return found
-
-
-def _is_plain(node: ast.expr) -> bool:
-    """True if a subscript is a slice without a step, or one index: a number, a name, a sum of these."""
-    if isinstance(node, ast.Slice):
-        return node.step is None or constant(node.step) == 1
-    parts = (ast.Name, ast.Constant, ast.BinOp, ast.operator, ast.expr_context)
-    return constant(node) is not None or all(isinstance(one, parts) for one in nodes_in(node))
-
-
-def _within(dimension: _Dimension, names: Mapping[str, str]) -> tuple[Affine, Affine]:
-    """Forms that are not negative where a counter is in its range; with other names for counters."""
-    counter = name(dimension.counter).renamed(names)
-    return counter - dimension.range.first, dimension.range.last - ONE - counter
