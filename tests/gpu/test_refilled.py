@@ -80,3 +80,47 @@ def test_a_copy_that_is_seen_elsewhere_stays(first: str, then: str, last: str) -
     )
     done = on_gpu("a.py", text, SETTINGS, "f", whole=False)
     assert "empty_like" not in done.text
+
+
+MADE = """import numpy as np
+
+
+def twice(A, x):
+    return (A @ x) @ A
+
+
+def differences(u, v):
+    change = u[1:] - u[:-1]
+    kept = np.where(change * v[1:] > 0, 0, change)
+    return kept, kept * 2.0 + v[1:]
+
+
+"""
+MADE_PRINTED = """
+A, x = np.arange(35.0).reshape(5, 7) % 6, np.arange(7.0) % 5
+u, v = np.arange(40.0) % 7, 2 - np.arange(40.0) % 5
+for made in (twice(A, x), twice(A[:1], x), *differences(u, v), *differences(u[:1], v[:1])):
+    print(made.dtype, made.tolist())
+"""
+
+
+def test_new_arrays_are_made_before_kernels_fill_them(played: Played, tmp_path: Path) -> None:
+    text = MADE
+    for name in ("twice", "differences"):
+        done = on_gpu("a.py", text, SETTINGS, name)
+        assert not done.declined, done.declined
+        text = done.text
+    before, after = played.run(
+        *written(tmp_path, [("before", MADE + MADE_PRINTED), ("after", text + MADE_PRINTED)])
+    )
+    assert before.printed == after.printed and before.calls == 0 < after.calls
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["c = u\n    c[:] = v + 1.0\n    return c", "return u[0:1] + w", "u = u + 1.0\n    return u[0]"],
+    ids=["another name", "one that may have more dimensions", "of its own elements"],
+)
+def test_other_arrays_stay(body: str) -> None:
+    done = on_gpu("a.py", f"import numpy as np\n\n\ndef f(u, v, w):\n    {body}\n", SETTINGS, "f")
+    assert "np.empty" not in done.text
