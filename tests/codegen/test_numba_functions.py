@@ -97,6 +97,14 @@ def test_functions_of_array_statements_compute_the_same(tmp_path: Path) -> None:
             "return a @ a",
             "`a @ a` is a product of matrices, which NumPy's library computes faster than loops.",
         ),
+        (
+            "c = 0.0\n    for t in range(3):\n        c = a * 2.0\n    return c",
+            "`c` is an array in one place and none in another, which Numba does not compile.",
+        ),
+        (
+            "b = a * 2.0\n    if z > 1:\n        return b\n    return 0.0",
+            "The result is an array in one place and none in another, which Numba does not compile.",
+        ),
         ("a += 2.0 * a + z", "`z` on line 5 may be a number or an array: annotate it."),
         (
             "d = a * 2.0\n    e = d\n    e[1:] = d[:-1] + 1.0",

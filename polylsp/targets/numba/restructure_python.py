@@ -201,6 +201,11 @@ def function_edit(subject: Subject, again: Again) -> Answer:
         return source
     if any(map(source.is_prange, subject.facts.loops)):
         return Declined(f"`{subject.function.name}` has loops over `prange` already.")
+    mixed = _mixed(source)
+    if mixed:
+        return Declined(
+            f"{mixed} is an array in one place and none in another, which Numba does not compile."
+        )
     why = _may_be_array(source)
     made = stored_apart_first(source, partial(_function_edit, again=again), again) if not why else None
     return made if isinstance(made, Edited) else _function_edit(subject, again, why)
@@ -225,6 +230,21 @@ def _function_edit(subject: Subject, again: Again, why: str = "") -> Answer:
         text = ast.unparse(product)
         why = f"`{text}` is a product of matrices, which NumPy's library computes faster than loops."
     return Declined(why or f"{name} has no loop and no array statement that is known to run in parallel.")
+
+
+def _mixed(source: Source) -> str:
+    """A name, or the result, that is an array of several numbers of dimensions, or an array and a number;
+    empty if there is none."""
+    ranks: dict[str, set[int]] = {}
+    for node in source.nodes:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                ranks.setdefault(f"`{name}`", set()).add(max(rank_of(source, value), 0))
+            case ast.Return(value=ast.expr() as value) if not isinstance(value, ast.Tuple):
+                ranks.setdefault("The result", set()).add(max(rank_of(source, value), 0))
+            case _:
+                pass
+    return next((name for name, found in ranks.items() if len(found) > 1), "")
 
 
 def _may_be_array(source: Source) -> str:
