@@ -4,6 +4,7 @@ left, or what could not be decided.
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import reduce
 
@@ -104,12 +105,43 @@ def separated(
             apart = _separate_elements(conflict)
             needed[apart or _separate(index, all(map(conflicts.scop.certain, ends)))] = None
             continue
+        apart = _fixed_elsewhere(conflicts, conflict, ordinal, written)
+        if apart is not None:
+            needed[apart] = None
+            continue
         pair = _equal_inputs(conflicts, conflict, ordinal)
         if pair is None:
             return ()
         needed[Assumption("other", pair, f"`{pair[0]}` and `{pair[1]}` differ")] = None
     differing = [a for a in needed if len(a.subjects) > 1]
     return tuple(needed) if len(differing) <= 1 else ()
+
+
+def _fixed_elsewhere(
+    conflicts: Conflicts, conflict: Conflict, ordinal: int, written: AbstractSet[str]
+) -> Assumption | None:
+    """The assumption that an index array, which the loop leaves as it is, chooses no element that all
+    iterations read (`x[j]` beside `x[Li[p]]`, as in triangular solves); `None` for other conflicts."""
+    read, write = sorted((conflict.source, conflict.sink), key=lambda end: end.kind)
+    chosen = write.chosen_by
+    if (read.kind, write.kind) != ("read", "write") or read.chosen_by or read.indirect or len(chosen) != 1:
+        return None
+    if chosen[0].in_row or chosen[0].memory.name in written:
+        return None
+    statement = conflicts.statement(read)
+    depth = statement.loops.index(ordinal)
+    inner = read.relation.dim(isl.dim_type.in_) - depth
+    where = read.relation.gist_domain(statement.domain)
+    if read.statement != write.statement or where.involves_dims(isl.dim_type.in_, depth, inner):
+        return None
+    # What stands in an index array may be what it chooses.
+    names = [n or "" for n in where.get_var_names(isl.dim_type.param)]
+    used = {n for k, n in enumerate(names) if where.involves_dims(isl.dim_type.param, k, 1)}
+    texts = {conflicts.scop.parameters.get(name, name) for name in used}
+    if not used.isdisjoint(conflicts.scop.derived) or not all(map(str.isidentifier, texts)):
+        return None
+    texts = (readable(write.text), readable(read.text))
+    return Assumption("other", texts, f"no iteration's `{texts[0]}` is `{texts[1]}`")
 
 
 def _equal_inputs(conflicts: Conflicts, conflict: Conflict, ordinal: int) -> tuple[str, str] | None:
