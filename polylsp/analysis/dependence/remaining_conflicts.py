@@ -128,15 +128,15 @@ def _fixed_elsewhere(
         return None
     if chosen[0].in_row or chosen[0].memory.name in written:
         return None
-    statement = conflicts.statement(read)
-    depth = statement.loops.index(ordinal)
+    depth = conflicts.statement(read).loops.index(ordinal)
     inner = read.relation.dim(isl.dim_type.in_) - depth
-    where = read.relation.gist_domain(statement.domain)
-    if read.statement != write.statement or where.involves_dims(isl.dim_type.in_, depth, inner):
+    element = read.relation.project_out(isl.dim_type.in_, depth, inner)
+    if read.statement != write.statement or not element.is_single_valued():
         return None
     # What stands in an index array may be what it chooses.
-    names = [n or "" for n in where.get_var_names(isl.dim_type.param)]
-    used = {n for k, n in enumerate(names) if where.involves_dims(isl.dim_type.param, k, 1)}
+    hull = element.affine_hull()
+    names = [n or "" for n in hull.get_var_names(isl.dim_type.param)]
+    used = {n for k, n in enumerate(names) if hull.involves_dims(isl.dim_type.param, k, 1)}
     texts = {conflicts.scop.parameters.get(name, name) for name in used}
     if not used.isdisjoint(conflicts.scop.derived) or not all(map(str.isidentifier, texts)):
         return None

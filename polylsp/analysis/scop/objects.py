@@ -27,7 +27,7 @@ from polylsp.analysis.scop.paths import RawAccess, RawStatement, Region, path_te
 from polylsp.analysis.scop.symbolic_value import ONE, ZERO, AllOf, Compare, Poly, Symbol, is_affine
 from polylsp.analysis.scop.walk_scope import set_of
 from polylsp.analysis.scop.walk_state import At, Base, Member, Parameters, anything, readable
-from polylsp.ir.effects import may_alias_types
+from polylsp.ir.effects import element_of, may_alias_types
 from polylsp.ir.pointer_flow import may_be_copied
 from polylsp.ir.program import (
     Array,
@@ -416,8 +416,7 @@ def may_overlap(left: Memory, right: Memory) -> bool:
 
 def _is_converted(memory: Memory) -> bool:
     """True if a pointer variable to numbers leads to a memory as numbers of another type."""
-    of_type = memory.variable.type
-    numbers = isinstance(of_type, Pointer) and isinstance(of_type.to, (Integer, Floating))
+    numbers = isinstance(element_of(memory.variable.type), (Integer, Floating))
     return memory.recast and numbers and memory.shape == ("[]",)
 
 

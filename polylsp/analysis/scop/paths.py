@@ -428,6 +428,14 @@ def is_pointer_like(variable: Variable) -> bool:
     return isinstance(variable.type, Array) and variable.storage == "parameter"
 
 
+def _has_lengths(variable: Variable) -> bool:
+    """True for an array, other than a parameter of one dimension without a length, which is a pointer."""
+    own = variable.type
+    if not isinstance(own, Array):
+        return False
+    return variable.storage != "parameter" or own.extent is not None or isinstance(own.element, Array)
+
+
 def seen_as(
     pointer: PointerValue | Opaque, old: Type, new: Type, site: Site, scope: Scope
 ) -> PointerValue | Opaque:
@@ -447,7 +455,7 @@ def seen_as(
     elif any(isinstance(each, Array | Complex) or _is_union(each) for each in (old, new)):
         # A real number may be a part of a complex one.
         return _another_view(site)
-    declared = isinstance(pointer.base.variable.type, Array) and not pointer.base.fresh
+    declared = _has_lengths(pointer.base.variable) and not pointer.base.fresh
     if declared or is_scalar_storage(pointer.base):
         # Its dimensions count elements of the declared type.
         return _another_view(site)
