@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from polylsp.core.query import recording
-from polylsp.frontends.c.environment import Expanded, Unexpandable, expand, identifiers, used_macros
+from polylsp.frontends.c.environment import Expanded, Unexpandable, expand, used_macros
 from polylsp.frontends.c.macros import Macro, macro
 from polylsp.frontends.c.preprocessor_lines import whole_number
+from polylsp.frontends.c.tokens import words
 
 
 def table(*definitions: str) -> dict[str, Macro]:
@@ -200,8 +201,8 @@ def test_an_unrelated_macro_does_not_run_the_expansion_again():
     assert [name for name, _ in ran] == ["expand"]
 
 
-def test_identifiers_are_the_words_of_a_text():
-    assert identifiers("a1 = b(c);") == {"a1", "b", "c"}
+def test_words_of_a_text():
+    assert words("a1 = b(c);") == {"a1", "b", "c"}
 
 
 ODD = [
