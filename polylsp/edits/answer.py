@@ -35,7 +35,8 @@ from polylsp.targets.directives.rewriting import (
     hints_aside,
     rewritten_first,
 )
-from polylsp.transforms import MODULES, limited, transformed
+from polylsp.transforms import MODULES, transformed
+from polylsp.transforms.composing import limited
 
 # --------------------------------------------------------------------------------------------------
 # Modules of actions, which are loaded when the action is requested.

@@ -52,7 +52,8 @@ from polylsp.schedule.chain import Chain, chain_around, chain_inside
 from polylsp.targets.directives.loop_nesting import work_of
 from polylsp.targets.directives.rewriting import without_hints
 from polylsp.targets.numpy_slices import loops_of
-from polylsp.transforms import replaced_span, simd
+from polylsp.transforms import simd
+from polylsp.transforms.composing import replaced_span
 
 _IN = isl.dim_type.in_
 _OUT = isl.dim_type.out

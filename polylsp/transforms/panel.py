@@ -19,8 +19,9 @@ from polylsp.model.action import Answer, Declined, Edited
 from polylsp.schedule.chain import Chain, chain_inside, fresh_name, is_directed, rewritten, unstable
 from polylsp.schedule.loop_headers import Iterations, counters, iterations
 from polylsp.schedule.statement_leaves import Leaves, is_permutable, leaves_of, listed, varies
-from polylsp.transforms import State, attempted, block, joined, limited, register_tile
+from polylsp.transforms import block, register_tile
 from polylsp.transforms.block import Plan
+from polylsp.transforms.composing import State, attempted, joined, limited
 from polylsp.transforms.scalar_replacement import Body, Mention, body_of
 from polylsp.transforms.tile import Axis, axis_of
 

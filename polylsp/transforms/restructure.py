@@ -24,14 +24,9 @@ from polylsp.schedule.chain import Chain, chain_around, chain_inside, is_homonym
 from polylsp.schedule.statement_leaves import counter, leaves_of, varies
 from polylsp.targets.directives import openmp
 from polylsp.transforms import (
-    State,
-    attempted,
     block,
-    depth_inside,
     distribute,
     expand,
-    joined,
-    limited,
     overlap,
     panel,
     register_tile,
@@ -39,9 +34,16 @@ from polylsp.transforms import (
     simd,
     skew,
     splitting,
-    stands_in_tiles,
     time_tile,
     transformed,
+)
+from polylsp.transforms.composing import (
+    State,
+    attempted,
+    depth_inside,
+    joined,
+    limited,
+    stands_in_tiles,
     until_done,
 )
 from polylsp.transforms.splitting import products_alone, split_all

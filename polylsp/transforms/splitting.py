@@ -37,7 +37,8 @@ from polylsp.schedule.chain import (
 )
 from polylsp.schedule.loop_headers import Bounds, bounds_of, iterations, spelled
 from polylsp.schedule.statement_leaves import counter, leaves_of, varies
-from polylsp.transforms import State, attempted, block, distribute, expand, limited, panel
+from polylsp.transforms import block, distribute, expand, panel
+from polylsp.transforms.composing import State, attempted, limited
 from polylsp.transforms.tile import Axis, axis_of
 
 # --------------------------------------------------------------------------------------------------

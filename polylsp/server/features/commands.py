@@ -17,7 +17,7 @@ from lsprotocol import types
 
 from polylsp.server.session import PolylspServer
 
-_MODULES = ("decorations", "lifecycle", "code_action", "running_commands")
+_MODULES = ("synchronisation", "decorations", "lifecycle", "code_action", "running_commands")
 
 
 def note(module: str, function: str) -> Callable[..., Any]:
