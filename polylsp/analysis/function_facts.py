@@ -400,13 +400,13 @@ class _Asked:
         for ordinal in nest.scop.loops:
             if isinstance(result.get(ordinal), (Parallel, Sequential)):
                 continue
-            own = self.verdict(nest, conflicts, ordinal)
+            own, was_alone = self.verdict(nest, conflicts, ordinal), ordinal in result
             if isinstance(own, Sequential):
                 own = self.counting(nest, ordinal, own) or own
             result[ordinal] = (
                 own if ordinal not in result or not isinstance(own, Unknown) else result[ordinal]
             )
-            if isinstance(own, Unknown) and stands_with_others(nest, ordinal):
+            if isinstance(own, Unknown) and not was_alone and stands_with_others(nest, ordinal):
                 alone = self.alone(nest, ordinal)
                 inner = {} if alone is None else self.verdicts(alone, Conflicts(alone.scop))
                 obstructed = bool(nest.scop.loops[ordinal].obstacles) and nest.entries[ordinal].trusted

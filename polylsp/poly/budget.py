@@ -78,7 +78,8 @@ class Budget:
         return self.whole - self.spent
 
     def run(self, work: Callable[[], T], share: int = 1, depth: int = 0) -> T | Exhausted:
-        """The result of one piece of work, which may take its `share`-th part of a piece's operations. Work
+        """The result of one piece of work, which may take its `share`-th part of a piece's operations, and a
+        third of those left: after many costly pieces, the cheap ones still have theirs. Work
         inside of other work counts for both. On nests of many loops (`depth`) an operation counts for
         more. An error of isl costs this piece alone."""
         weight = max(1, (depth // _SHALLOW) ** 2)
@@ -92,7 +93,7 @@ class Budget:
             context.reset_operations()
         began = _operations(around)
         own = began + max(1, self.piece // share // weight)
-        limit = min(own, began + max(1, self.left // weight), around or own)
+        limit = min(own, began + max(1, self.left // (3 * weight)), around or own)
         context.set_max_operations(limit)
         try:
             return _complete(work)
@@ -124,7 +125,7 @@ def over_budget(site: Site, why: Exhausted, budget: Budget) -> Rejection:
     if why.limit == "piece":
         text = f"the analysis of this loop was given up after {budget.piece:,} isl operations"
         return Rejection("budget", site, text, "raise `polylsp.max_operations`, or split the loop")
-    text = f"the loops of this function took {budget.whole:,} isl operations together"
+    text = f"other loops of this function took most of its {budget.whole:,} isl operations"
     if budget.functions > _FEW_FUNCTIONS:
         text += ", its share in a file of so many functions"
     return Rejection("budget", site, text, "raise `polylsp.max_operations`, or split the function")

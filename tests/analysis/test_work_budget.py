@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import islpy as isl
 import pytest
 
@@ -85,9 +87,16 @@ def test_an_error_of_isl_costs_a_loop(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_all_pieces_together_have_a_limit() -> None:
     budget = Budget(1000)
     outcomes = [budget.run(lambda: work(900)) for _ in range(8)]
-    assert outcomes[:6] == ["done"] * 6
-    assert outcomes[6:] == [Exhausted("all")] * 2
+    assert outcomes[:4] == ["done"] * 4
+    assert outcomes[4:] == [Exhausted("all")] * 4
     assert budget.spent <= budget.whole
+
+
+def test_after_costly_pieces_the_cheap_ones_have_what_they_need() -> None:
+    budget = Budget(1000)
+    outcomes = [budget.run(partial(work, operations)) for operations in (900, 10) * 12]
+    assert outcomes[1::2] == ["done"] * 12
+    assert outcomes[-2] == Exhausted("all")
 
 
 def test_work_inside_of_other_work_counts_for_both() -> None:
