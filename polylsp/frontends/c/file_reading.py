@@ -79,8 +79,8 @@ _GOVERNING = ("pack", "weak", "redefine_extname")
 
 
 def _pragma_words(texts: Sequence[str], k: int) -> tuple[str, ...]:
-    """The words of the directive, or of the operator `_Pragma`, at a token; none for other tokens and other
-    directives."""
+    """Words of the directive or of the operator `_Pragma` that begins with token `k`, such as `pack`, `push`
+    and `1`; empty if it does not govern declarations."""
     text = texts[k]
     if text.startswith("#pragma"):
         words = text[7:]
@@ -249,9 +249,6 @@ class Reading:
             return
         name, angle = named
         for candidate in self._candidates(name, angle, folder):
-            if candidate == self.path and self.options.includer:
-                self.is_ahead = True
-                return
             if candidate in self.headers or (kind := why_no_file(candidate)) is None:
                 self._read_header(candidate)
                 return
@@ -304,6 +301,9 @@ class Reading:
         return [_joined(one, name) for one in folders]
 
     def _read_header(self, path: str) -> None:
+        if path == self.path and self.options.includer in self.stack:
+            self.is_ahead = True
+            return
         if path in self.once:
             return
         self.files += 1
