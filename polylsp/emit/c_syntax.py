@@ -93,6 +93,15 @@ def every(node: Node) -> Iterator[Node]:
         waiting.extend(reversed(one.children))
 
 
+def commas(node: Node) -> Iterator[Node]:
+    """The parts of a comma expression; other nodes as they are."""
+    if node.type == "comma_expression":
+        for each in node.named_children:
+            yield from commas(each)
+    elif node.type != "comment":
+        yield node
+
+
 def loop_text(subject: Subject, ordinal: int) -> LoopText | Declined:
     """Text of a loop, if it can be taken apart."""
     facts = subject.known(ordinal)

@@ -23,7 +23,7 @@ from polylsp.frontends.c.outline import Item, outline
 from polylsp.frontends.c.tokens import classify, normalise, tokenize
 
 _MOST_BYTES = 2_000_000
-_INCLUDED = re.compile(r"[#]\s*include\s*\"(?:[^\"\n]*/)?([^/\"\n]+\.c)\"")
+_INCLUDED = re.compile(r"#\s*include\s*\"([^\"\n]+\.c)\"")
 
 
 def homes(path: str, cached: bool) -> Mapping[str, tuple[str, ...]]:
@@ -42,12 +42,12 @@ def includer(path: str, cached: bool) -> str | None:
 def is_part(items: tuple[Item, ...], known: Environment) -> bool:
     """True if a parameter of a function in a file has a type that nothing declares, so that the file can only
     be a part of another one."""
-    declared = known.known.places.keys()
+    declared = known.known.places
     for k, item in enumerate(items):
         macros = known.macros_at(k) if item.kind == "function" else None
         if macros is not None:
-            missing = _types(item.text.partition("{")[0]) - declared
-            if any(name not in macros for name in missing):
+            types = _types(item.text.partition("{")[0])
+            if any(name not in declared and name not in macros for name in types):
                 return True
     return False
 
@@ -72,17 +72,14 @@ def _is_name(token: str) -> bool:
 def _includes(source: str, path: str) -> bool:
     """True if a file of the project includes another one, and none of its name in another folder."""
     text, folder = text_of(source, stamp(source)), str(Path(source).parent)
-    for line in _INCLUDED_LINE.finditer(text):
-        own = Path(folder, line.group(1))
+    for name in _INCLUDED.findall(text):
+        own = Path(folder, name)
         if own.is_file():
             if own.resolve() == Path(path).resolve():
                 return True
-        elif project_of(path).header(line.group(1), folder) == path:
+        elif project_of(path).header(name, folder) == path:
             return True
     return False
-
-
-_INCLUDED_LINE = re.compile(r"[#]\s*include\s*\"([^\"\n]+\.c)\"")
 
 
 @lru_cache(maxsize=8)
@@ -103,7 +100,7 @@ def _names(path: str, version: int, cached: bool) -> frozenset[str]:
     if found is None:
         text = text_of(path, version)
         functions = (item.name for item in outline(text).items if item.kind == "function")
-        found = frozenset((*functions, *_INCLUDED.findall(text)))
+        found = frozenset((*functions, *(Path(name).name for name in _INCLUDED.findall(text))))
         if cached and not changed_since(path, begun):
             fact_cache().put_names(key, found)
     return found

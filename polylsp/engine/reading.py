@@ -212,11 +212,8 @@ def _seen_outside(summary: Summary | NoSummary, internal: frozenset[str], home: 
     if isinstance(summary, NoSummary):
         return replace(summary, state=state, body=None)
     value = summary.returns
-    named = (
-        ()
-        if value is None
-        else (e.place.variable for e in subexpressions(value) if isinstance(e, (Read, AddressOf)))
-    )
+    parts = () if value is None else subexpressions(value)
+    named = (each.place.variable for each in parts if isinstance(each, (Read, AddressOf)))
     hidden = any(seen(variable) is not variable for variable in named)
     return replace(
         summary,

@@ -555,6 +555,12 @@ def with_parameters(values: Instances, iterators: Iterable[str]) -> Instances:
     return values
 
 
+def parameters_in(values: isl.Set | isl.Map) -> list[str]:
+    """The parameters that a set or a relation depends on, in the order of its space."""
+    names = [name or "" for name in values.get_var_names(isl.dim_type.param)]
+    return [name for k, name in enumerate(names) if values.involves_dims(isl.dim_type.param, k, 1)]
+
+
 def without_name(values: isl.Set) -> isl.Set:
     """The set as one of plain tuples."""
     return values.reset_tuple_id() if values.has_tuple_id() else values

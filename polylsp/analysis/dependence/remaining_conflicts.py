@@ -17,7 +17,7 @@ from polylsp.analysis.dependence.witness import dependence, value_based, witness
 from polylsp.ir.program import Rejection
 from polylsp.ir.spelling import readable
 from polylsp.ir.verdict import Assumption, Sequential, Unknown, Verdict
-from polylsp.poly.scop import IndexElement
+from polylsp.poly.scop import IndexElement, parameters_in
 
 MOST_OBSTACLES = 120
 """Conflicts on one memory after which the rest is not looked at: they are all reasons for the same."""
@@ -134,11 +134,9 @@ def _fixed_elsewhere(
     if read.statement != write.statement or not element.is_single_valued():
         return None
     # What stands in an index array may be what it chooses.
-    hull = element.affine_hull()
-    names = [n or "" for n in hull.get_var_names(isl.dim_type.param)]
-    used = {n for k, n in enumerate(names) if hull.involves_dims(isl.dim_type.param, k, 1)}
-    texts = {conflicts.scop.parameters.get(name, name) for name in used}
-    if not used.isdisjoint(conflicts.scop.derived) or not all(map(str.isidentifier, texts)):
+    used = parameters_in(element.affine_hull().to_map())
+    spelled = (conflicts.scop.parameters.get(name, name) for name in used)
+    if not conflicts.scop.derived.isdisjoint(used) or not all(map(str.isidentifier, spelled)):
         return None
     texts = (readable(write.text), readable(read.text))
     return Assumption("other", texts, f"no iteration's `{texts[0]}` is `{texts[1]}`")
@@ -214,8 +212,7 @@ def _rests_on_inputs(conflicts: Conflicts, conflict: Conflict) -> bool:
         return True
     source, sink = conflicts.statement(conflict.source), conflicts.statement(conflict.sink)
     meeting = conflict.relation.gist_domain(source.domain).gist_range(sink.domain)
-    names = [n or "" for n in meeting.get_var_names(isl.dim_type.param)]
-    return not any(meeting.involves_dims(isl.dim_type.param, k, 1) for k, n in enumerate(names) if n in free)
+    return free.isdisjoint(parameters_in(meeting))
 
 
 def _proven(conflicts: Conflicts, certain: list[Conflict], ordinal: int) -> Conflict | None:

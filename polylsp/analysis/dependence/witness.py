@@ -13,7 +13,7 @@ from polylsp.ir.program import Array, Rejection
 from polylsp.ir.spelling import spell
 from polylsp.ir.verdict import AccessPoint, Dependence, Witness
 from polylsp.poly.budget import LimitReachedError, coalesced, costly
-from polylsp.poly.scop import Access, Memory, ScopStatement
+from polylsp.poly.scop import Access, Memory, ScopStatement, parameters_in
 
 
 def dependence(conflicts: Conflicts, conflict: Conflict, ordinal: int) -> Dependence:
@@ -80,7 +80,7 @@ def _is_entangled(conflicts: Conflicts, conflict: Conflict) -> bool:
     scop = conflicts.scop
     words = {
         name: frozenset(_NAME.findall(scop.parameters.get(name, name)))
-        for name in _involved(conflict.relation.params())
+        for name in parameters_in(conflict.relation.params())
         if name not in scop.products and name not in scop.converted
     }
     computed = (n for n in words if _is_condition(scop.parameters.get(n, n)))
@@ -130,9 +130,9 @@ def condition(conflicts: Conflicts, conflict: Conflict, example: Mapping[str, in
     related = conflict.relation.params()
     meeting = related.intersect(defined)
     loops = {o for end in (conflict.source, conflict.sink) for o in conflicts.statement(end).loops}
-    sizes = set().union(*(_involved(scop.loops[o].domain.params()) for o in loops))
+    sizes = set().union(*(parameters_in(scop.loops[o].domain.params()) for o in loops))
     # What is defined alone brings in others: sizes of arrays, which accesses stay inside of.
-    involved = _involved(related)
+    involved = parameters_in(related)
     free = [name for name in involved if name not in sizes]
     if not free:
         # A size that is in a subscript, too: `a[i + k]` while `i + k < n`.
@@ -149,7 +149,7 @@ def condition(conflicts: Conflicts, conflict: Conflict, example: Mapping[str, in
     text = _formula(own, spelled)
     if text:
         return f"if `{text}`"
-    rest = [name for name in _involved(meeting) if name in sizes]
+    rest = [name for name in parameters_in(meeting) if name in sizes]
     if _only(meeting, rest).intersect(defined).is_subset(meeting):
         return ""
     names = " and ".join(f"`{spelled.get(n, n)}`" for n in free)
@@ -186,15 +186,9 @@ def _depends(relation: isl.Map, name: str) -> bool:
     return at >= 0 and not relation.project_out(isl.dim_type.param, at, 1).is_single_valued()
 
 
-def _involved(values: isl.Set) -> list[str]:
-    """The parameters that a set depends on."""
-    names = [n or "" for n in values.get_var_names(isl.dim_type.param)]
-    return [n for k, n in enumerate(names) if values.involves_dims(isl.dim_type.param, k, 1)]
-
-
 def _only(values: isl.Set, names: Sequence[str]) -> isl.Set:
     """The values that some parameters have in a set, for any values of the others."""
-    for name in _involved(values):
+    for name in parameters_in(values):
         if name not in names:
             values = values.project_out(
                 isl.dim_type.param, values.find_dim_by_name(isl.dim_type.param, name), 1

@@ -461,7 +461,7 @@ def _not_combined(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScala
 
 
 def _one_race(found: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Findings of a loop, with only the first of the races that no clause mends."""
+    """Findings to report for a loop: every missing clause, and the first race that no clause removes."""
     every = list(found)
     wrong = [f for f in every if not isinstance(f, (Lacking, ConditionalRace))]
     return (*wrong[:1], *(f for f in every if isinstance(f, (Lacking, ConditionalRace))))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 import islpy as isl
@@ -125,24 +125,12 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
         passed_over = call.function in scope.calls.passed_over
         known = (read for read in _read_through(call, scope) if not isinstance(read, Opaque))
         return list(known) if passed_over else _read_by_pure(call, scope)
-    owner, _, method = call.function.rpartition(".")
-    if owner and not method.startswith("__"):
-        # What the class of an object makes of a method of `self` may stand in a file that is not read.
-        words = f"`{call.function}` is not overridden in another file"
-        scope.assume(Assumption("other", (call.function,), words))
-    for assumption in summary.assumptions:
-        for own in _of_arguments(assumption, call, summary, scope):
-            scope.assume(own)
-    for presumed in summary.presumed:
-        _presume(call, presumed, summary, scope)
-    for number, name in summary.seen_as:
-        if is_null(call.arguments[number]):
-            continue
-        _object_to_other_type(call.arguments[number], name, scope)
+    null = {number for number, argument in enumerate(call.arguments) if is_null(argument)}
+    _rest_on_callee(call, summary, scope, null)
     known = tuple(_integers_passed(call, summary, scope))
     found = list(_counters_named(call, summary, scope))
     for access in summary.accesses:
-        if access.parameter >= 0 and is_null(call.arguments[access.parameter]):
+        if access.parameter in null:
             continue
         start = _start(call, access, scope)
         if isinstance(start, Opaque):
@@ -176,20 +164,46 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
             else:
                 always = not isl.Map(access.region).involves_dims(isl.dim_type.in_, 0, len(known))
                 path, elements, exact = inside, None, exact and "[]" not in behind and always
-        text = spell(_pointer(call, access)) if access.parameter >= 0 else access.variable.source_name
-        site = call.arguments[access.parameter].site if access.parameter >= 0 else call.site
-        update = access.update if access.parameter < 0 or _is_address_of_number(call, access) else None
-        of_type = _type_seen(call, access)
-        made = RawAccess(path, access.kind, site, of_type, path.base.variable, text, exact, update, elements)
-        made.reached = _reached(call, access, path)
-        made.bytewise = access.bytewise
-        made.called = True
-        given = _pointer(call, access).type if access.parameter >= 0 else None
-        if isinstance(given, Pointer) and isinstance(given.to, Struct):
-            made.passed_as = given.to.name
+        made = _made(call, access, path, exact, elements)
         made.extents = declared_extents(path.base, path.steps, scope)
         found.append(made)
     return found
+
+
+def _rest_on_callee(call: Call, summary: Summary, scope: Scope, null: Collection[int]) -> None:
+    """Rest on what a callee rests on, in terms of the arguments, of which some (by number) are null."""
+    owner, _, method = call.function.rpartition(".")
+    if owner and not method.startswith("__"):
+        # What the class of an object makes of a method of `self` may stand in a file that is not read.
+        words = f"`{call.function}` is not overridden in another file"
+        scope.assume(Assumption("other", (call.function,), words))
+    for assumption in summary.assumptions:
+        for own in _of_arguments(assumption, call, summary, scope):
+            scope.assume(own)
+    for presumed in summary.presumed:
+        _presume(call, presumed, summary, scope)
+    for number, name in summary.seen_as:
+        if number not in null:
+            _object_to_other_type(call.arguments[number], name, scope)
+
+
+def _made(
+    call: Call, access: SummaryAccess, path: Path, exact: bool, elements: CallRegion | None
+) -> RawAccess:
+    """The access of a call at a path of the caller."""
+    pointer = _pointer(call, access) if access.parameter >= 0 else None
+    text = spell(pointer) if pointer is not None else access.variable.source_name
+    site = call.arguments[access.parameter].site if pointer is not None else call.site
+    update = access.update if pointer is None or _is_address_of_number(call, access) else None
+    of_type = _type_seen(call, access)
+    made = RawAccess(path, access.kind, site, of_type, path.base.variable, text, exact, update, elements)
+    made.reached = _reached(call, access, path)
+    made.bytewise = access.bytewise
+    made.called = True
+    given = pointer.type if pointer is not None else None
+    if isinstance(given, Pointer) and isinstance(given.to, Struct):
+        made.passed_as = given.to.name
+    return made
 
 
 def _type_seen(call: Call, access: SummaryAccess) -> Type:

@@ -22,6 +22,7 @@ from polylsp.ir.program import (
     Unary,
     subexpressions,
 )
+from polylsp.ir.spelling import is_zero
 
 
 def inlined(call: Call, calls: Calls, given: Mapping[str, Expr] | None = None) -> Expr | None:
@@ -88,7 +89,7 @@ def _place(place: Place, given: Mapping[str, Expr]) -> Place | None:
     match argument:
         case Read(of):
             return Place(of.variable, (*of.steps, *steps), place.type, of.site)
-        case AddressOf(of) if isinstance(first, Index) and _is_zero(first.subscript):
+        case AddressOf(of) if isinstance(first, Index) and is_zero(first.subscript):
             return Place(of.variable, (*of.steps, *rest), place.type, of.site)
         case AddressOf(Place(variable, (*outer, Index(start, None)), site=site)) if isinstance(first, Index):
             return Place(variable, (*outer, _moved(first, start), *rest), place.type, site)
@@ -100,9 +101,5 @@ def _place(place: Place, given: Mapping[str, Expr]) -> Place | None:
 
 def _moved(step: Index, start: Expr) -> Index:
     at = step.subscript
-    whole = start if _is_zero(at) else at if _is_zero(start) else None
+    whole = start if is_zero(at) else at if is_zero(start) else None
     return replace(step, subscript=whole or Binary("+", start, at, start.type, start.site))
-
-
-def _is_zero(value: Expr) -> bool:
-    return isinstance(value, Constant) and value.value == 0

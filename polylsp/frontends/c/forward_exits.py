@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
+from typing import Literal
 
 from pycparser import c_ast
 
@@ -16,6 +17,7 @@ from polylsp.ir.effects import walk
 from polylsp.ir.program import Assume, Block, Constant, Declare, If, Jump, Loop, Site, Statement, Unsupported
 
 _Statements = tuple[Statement, ...]
+_Kind = Literal["break", "continue"]
 
 
 def without_exits(statements: _Statements, exits: Collection[int]) -> _Statements | None:
@@ -131,13 +133,13 @@ def _left(statements: _Statements, exits: Collection[int]) -> _Statements | None
             return None
 
 
-def _jumping(kind: str, statements: _Statements, exits: Collection[int]) -> _Statements | None:
+def _jumping(kind: _Kind, statements: _Statements, exits: Collection[int]) -> _Statements | None:
     """A loop's body with jumps of a kind in place of `exits`; `None` if one stands in an inner loop."""
     found: list[Statement] = []
     for statement in statements:
         changed: Statement | None = statement
         if id(statement) in exits and isinstance(statement, Unsupported):
-            changed = Jump("break" if kind == "break" else "continue", statement.site)
+            changed = Jump(kind, statement.site)
         elif _inside(statement, exits):
             changed = _changed(kind, statement, exits)
         if changed is None:
@@ -146,16 +148,15 @@ def _jumping(kind: str, statements: _Statements, exits: Collection[int]) -> _Sta
     return tuple(found)
 
 
-def _changed(kind: str, statement: Statement, exits: Collection[int]) -> Statement | None:
+def _changed(kind: _Kind, statement: Statement, exits: Collection[int]) -> Statement | None:
     match statement:
         case Block(inner):
             found = _jumping(kind, inner, exits)
             return None if found is None else Block(found)
         case If(condition, then, otherwise, site):
-            branches = (_jumping(kind, each.statements, exits) for each in (then, otherwise))
-            first, second = branches
-            return (
-                None if first is None or second is None else If(condition, Block(first), Block(second), site)
-            )
+            first, second = (_jumping(kind, each.statements, exits) for each in (then, otherwise))
+            if first is None or second is None:
+                return None
+            return If(condition, Block(first), Block(second), site)
         case _:
             return None

@@ -16,7 +16,7 @@ from tree_sitter import Node
 
 from polylsp.analysis.directives.loop_forms import counter_of
 from polylsp.core.text import Span, newline
-from polylsp.emit.c_syntax import LoopText, braced, surrounded, undirected
+from polylsp.emit.c_syntax import LoopText, braced, commas, surrounded, undirected
 from polylsp.emit.c_text import element_words, style_of
 from polylsp.emit.subject import Subject
 from polylsp.ir.effects import declared_in
@@ -86,7 +86,7 @@ def _start(reader: _Reader, loop: Loop) -> _Part | None:
         return _from_constant(reader)
     if node.type == "declaration":
         return _declared(reader, node)
-    parts = [each for part in _commas(node) for each in _chained(reader, part)]
+    parts = [each for part in commas(node) for each in _chained(reader, part)]
     if any(each.type != "assignment_expression" for each, _ in parts):
         return None
     own = [k for k, (each, _) in enumerate(parts) if _target(reader, each) == reader.counter.source_name]
@@ -103,15 +103,6 @@ def _start(reader: _Reader, loop: Loop) -> _Part | None:
     moved = tuple(f"{_assigned(reader, each, other)};" for each, other in others)
     text = _assigned(reader, kept, value)
     return _Part(Replacement(reader.span(node), text), moved) if moved else _Part(None)
-
-
-def _commas(node: Node) -> Iterator[Node]:
-    """The parts of a comma expression."""
-    if node.type == "comma_expression":
-        for each in node.named_children:
-            yield from _commas(each)
-    elif node.type != "comment":
-        yield node
 
 
 def _chained(reader: _Reader, node: Node) -> Iterator[tuple[Node, Node | None]]:
@@ -235,7 +226,7 @@ def _update(reader: _Reader, loop: Loop) -> _Part | None:
     node = reader.loop.child_by_field_name("update")
     if node is None:
         return None
-    parts = list(_commas(node))
+    parts = list(commas(node))
     own = [each for each in parts if _target(reader, each) == reader.counter.source_name]
     if len(own) != 1:
         return None

@@ -7,7 +7,7 @@ Each move of a pointer must happen once per iteration, in a statement of the loo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -15,7 +15,7 @@ from tree_sitter import Node
 
 from polylsp.core.settings import Settings
 from polylsp.core.text import Span
-from polylsp.emit.c_syntax import every, function_node
+from polylsp.emit.c_syntax import commas, every, function_node
 from polylsp.emit.c_text import element_words, node_text
 from polylsp.emit.subject import Again, Subject
 from polylsp.ir.effects import effects, places_in
@@ -53,7 +53,7 @@ def _subscripted(subject: Subject, root: LoopFacts) -> list[Replacement]:
     )
     # What a header does beside counting comes after the body.
     update = node.child_by_field_name("update")
-    beside = [n for n in _commas(update) if not _counts(n, root.iterator)] if update is not None else []
+    beside = [n for n in commas(update) if not _counts(n, root.iterator)] if update is not None else []
     walk = _Walk(subject, root, node, [*parts, *beside])
     moved = {
         v for v in walk.variables if isinstance(v.type, Pointer) and _moves_of(walk.parts, v.source_name)
@@ -143,7 +143,7 @@ def _counted(walk: _Walk, moved: set[Variable]) -> _Count | None:
     if node.type == "for_statement":
         start, test, update = (node.child_by_field_name(n) for n in ("initializer", "condition", "update"))
         name = root.iterator or ""
-        steps = [n for n in _commas(update) if _counts(n, name)] if update is not None else []
+        steps = [n for n in commas(update) if _counts(n, name)] if update is not None else []
         begins = re.search(rf"\b{name}\s*=\s*(\d+)\s*;?$", node_text(start)) if start is not None else None
         tested = test is not None and re.match(rf"{name}\s*<", node_text(test))
         if begins is None or not tested or update is None or len(steps) != 1:
@@ -211,15 +211,6 @@ def _up_to(walk: _Walk, moved: set[Variable], number: str, name: str, end: str) 
 
 def _pointee(pointer: Variable) -> Type | None:
     return pointer.type.to if isinstance(pointer.type, Pointer) else None
-
-
-def _commas(node: Node) -> Iterator[Node]:
-    """The parts of a comma expression."""
-    if node.type == "comma_expression":
-        for each in node.named_children:
-            yield from _commas(each)
-    elif node.type != "comment":
-        yield node
 
 
 def _counts(node: Node, name: str | None) -> bool:

@@ -37,7 +37,7 @@ from polylsp.ir.program import (
     stripped,
 )
 from polylsp.model.action import Declined
-from polylsp.poly.scop import Access, Memory
+from polylsp.poly.scop import Access, Memory, parameters_in
 from polylsp.schedule.statement_leaves import counter
 from polylsp.targets.gpu.buffers import REAL, Buffer, Memories
 from polylsp.targets.gpu.cuda_expressions import Helper, Unwritable, Words
@@ -220,7 +220,9 @@ class Setting:
         """The accesses to elements of which a thread, or a block, may have copies: it can be said when these
         are touched."""
         atomic = {a.memory.name for _, a in self.shared if a.site in self.words.atomic}
-        vague = {a.memory.name for _, a in self.shared if _involved(a.relation) - self.parameters.keys()}
+        vague = {
+            a.memory.name for _, a in self.shared if {*parameters_in(a.relation)} - self.parameters.keys()
+        }
         handed = handed_on(self.region)
         apart = [each for each in self.shared if each[1].memory.name not in atomic | vague]
         return [each for each in apart if each[1].memory.variable.name not in handed]
@@ -365,20 +367,13 @@ def has_no_sign(variable: Variable) -> bool:
     return isinstance(variable.type, Integer) and not variable.type.signed
 
 
-def _involved(values: isl.Set | isl.Map) -> set[str]:
-    """The parameters that a set depends on."""
-    every = range(values.dim(isl.dim_type.param))
-    involved = [k for k in every if values.involves_dims(isl.dim_type.param, k, 1)]
-    return {values.get_dim_name(isl.dim_type.param, k) or "" for k in involved}
-
-
 def _unnamed(setting: Setting) -> str:
     """Unnamed value before the loops that bounds of loops, or elements, depend on; empty if there is none."""
     relations = (access.relation for _, access in setting.shared)
     out = isl.dim_type.out
     elements = (each.drop_constraints_not_involving_dims(out, 0, each.dim(out)) for each in relations)
     for each in (*(leaf.domain for leaf in setting.leaves.values()), *elements):
-        for name in sorted(_involved(each) - setting.parameters.keys()):
+        for name in sorted({*parameters_in(each)} - setting.parameters.keys()):
             return setting.region.scop.parameters.get(name, name)
     return ""
 

@@ -1,5 +1,5 @@
-"""Inspector loops before a nest, for arrays whose subscripts are data, as in `v[list[i]]`: they compute the
-number of elements that the nest uses (inspector/executor: Saltz et al., IEEE Trans. Computers 1991).
+"""Generates inspector loops: before a nest that reads `v[list[i]]`, they compute how many elements of `v` it
+uses, so that these can be copied to a device (inspector/executor: Saltz et al., IEEE Trans. Computers 1991).
 
 An inspector is the backward slice of the nest from the subscripts of these arrays: the loops, conditions
 and assignments on which a subscript depends, in the words of the source. It takes the path that the nest

@@ -18,7 +18,7 @@ from polylsp.frontends.python.nodes import nodes_in
 from polylsp.ir.verdict import Assumption
 from polylsp.model.action import Answer, Declined, Edited, Replacement, in_order
 from polylsp.targets.numba.python_imports import imported_name
-from polylsp.targets.numba.python_loops import Source, lines_of
+from polylsp.targets.numba.python_loops import Source, fresh, lines_of
 from polylsp.targets.numba.slice_bounds import Affine, simple_lengths
 from polylsp.targets.numba.statement_loops import extents
 
@@ -119,9 +119,7 @@ class _Making:
         self.edits += [Replacement(Span(span.start, span.start), text)] if text else []
 
     def _name(self, *wanted: str) -> str:
-        numbered = (f"{wanted[-1]}_{number}" for number in range(2, 1000))
-        used = {*self.source.item.words, *self.source.declarations, *self.taken}
-        self.taken.append(next(each for each in (*wanted, *numbered) if each not in used))
+        self.taken.append(fresh(self.source, *wanted, taken=(*self.source.declarations, *self.taken)))
         return self.taken[-1]
 
     # --- The array ---

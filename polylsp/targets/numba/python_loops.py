@@ -6,7 +6,7 @@ Statements retain their text but for indentation.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Union
@@ -237,10 +237,11 @@ def replaced(source: Source, root: LoopText, pieces: Sequence[Piece]) -> Replace
     return Replacement(root.span, newline(subject.text).join(lines))
 
 
-def fresh(source: Source, *names: str) -> str:
-    """The first of some names that the function has no other use for."""
+def fresh(source: Source, *names: str, taken: Collection[str] = ()) -> str:
+    """The first of some names that the function has no other use for, and that are not taken."""
     numbered = (f"{names[-1]}_{number}" for number in range(2, 1000))
-    return next(name for name in (*names, *numbered) if name not in source.item.words)
+    used = {*source.item.words, *taken}
+    return next(name for name in (*names, *numbered) if name not in used)
 
 
 # --- Reading -----------------------------------------------------------------------------
