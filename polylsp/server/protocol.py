@@ -139,7 +139,10 @@ class Protocol(LanguageServerProtocol):
             if data.get("method") in _CHANGES:
                 self.edits_lost(_uri_of(data))
         except Exception as error:
-            self._refuse_message(None, JsonRpcInvalidRequest("A message could not be handled"), error)
+            # Answers and notifications are never answered, with an error either (JSON-RPC 2.0, 4.1).
+            is_request = "method" in data and "id" in data
+            refused = JsonRpcInvalidRequest("A message could not be handled")
+            self._refuse_message(data.get("id"), refused, error, is_answered=is_request)
         return True
 
     def lose(self, reason: str) -> None:
@@ -182,6 +185,17 @@ class Protocol(LanguageServerProtocol):
         else:
             self.initialized = self.initialized or method == types.INITIALIZE
             super().handle_message(message)
+
+    def _handle_response(
+        self, msg_id: Any, result: Any | None = None, error: types.ResponseError | None = None
+    ) -> None:
+        """Pass over the answer to a question that nobody waits for any more: the command that asked it was
+        cancelled meanwhile."""
+        asked = self._request_futures.get(msg_id)
+        if asked is not None and asked.done():
+            del self._request_futures[msg_id]
+        else:
+            super()._handle_response(msg_id, result, error)
 
     def _refuse_message(
         self, msg_id: int | str | None, answer: JsonRpcException, why: object, *, is_answered: bool = True

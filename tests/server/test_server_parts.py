@@ -10,12 +10,14 @@ from pathlib import Path
 
 import fake_analysis
 import pytest
+from lsprotocol import types
 
 from polylsp.core import project
 from polylsp.core.settings import Settings
 from polylsp.core.text import Position, Source, Span
 from polylsp.model.action import Replacement, applied
 from polylsp.server import client, convert
+from polylsp.server.app import create_server
 from polylsp.server.client import Client
 from polylsp.server.documents import Document, Edit
 from polylsp.server.findings import Findings
@@ -228,6 +230,31 @@ def test_a_server_ends_though_nobody_takes_what_it_says(fails: bool):
     code = LEAVING.format(fails=fails)
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (result.stdout, result.returncode) == ("cleaned up\n", 1)
+
+
+class Wire:
+    """Messages that a server sent, as they are in JSON."""
+
+    def __init__(self) -> None:
+        self.messages: list[dict] = []
+
+    def write(self, data: bytes) -> None:
+        self.messages.append(json.loads(data))
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+def test_a_clients_answer_is_not_answered(is_cancelled: bool):
+    # A command that asks the client for a progress bar may be cancelled before the client has answered.
+    protocol, wire = create_server().protocol, Wire()
+    protocol.writer = wire
+    params = types.WorkDoneProgressCreateParams(token="bar")
+    question = protocol.send_request(types.WINDOW_WORK_DONE_PROGRESS_CREATE, params, msg_id="question")
+    if is_cancelled:
+        question.cancel()
+    for _ in range(2):  # an answer that was not asked for, too
+        protocol.receive(b'{"jsonrpc": "2.0", "id": "question", "result": null}')
+    assert [each.get("method") for each in wire.messages] == ["window/workDoneProgress/create"]
+    assert question.done() and (question.cancelled() or question.result() is None)
 
 
 STARTING = """
