@@ -139,10 +139,10 @@ class Protocol(LanguageServerProtocol):
             if data.get("method") in _CHANGES:
                 self.edits_lost(_uri_of(data))
         except Exception as error:
-            # Answers and notifications are never answered, with an error either (JSON-RPC 2.0, 4.1).
-            is_request = "method" in data and "id" in data
+            # Only requests are answered (JSON-RPC 2.0, sections 4.1 and 5).
+            msg_id = data.get("id") if "method" in data else None
             refused = JsonRpcInvalidRequest("A message could not be handled")
-            self._refuse_message(data.get("id"), refused, error, is_answered=is_request)
+            self._refuse_message(msg_id, refused, error, is_answered=msg_id is not None)
         return True
 
     def lose(self, reason: str) -> None:
@@ -189,8 +189,7 @@ class Protocol(LanguageServerProtocol):
     def _handle_response(
         self, msg_id: Any, result: Any | None = None, error: types.ResponseError | None = None
     ) -> None:
-        """Pass over the answer to a question that nobody waits for any more: the command that asked it was
-        cancelled meanwhile."""
+        """Take the client's answer to a request of the server; one whose future was cancelled is dropped."""
         asked = self._request_futures.get(msg_id)
         if asked is not None and asked.done():
             del self._request_futures[msg_id]
