@@ -198,6 +198,12 @@ class Document:
             return "reported"
         return "part" if self.reported is source and self.report is not report else "stopped"
 
+    def reports(self, span: Span) -> bool:
+        """True if `report` is about the present text and holds a function that touches a part of it."""
+        if self.report is None or self.reported is not self.source:
+            return False
+        return any(function_span(each).touches(span) for each in self.report.functions)
+
     def known(self) -> FileReport | None:
         """Report of the present text, or else the part of the last report whose functions no edit has touched
         since, moved to their present places."""

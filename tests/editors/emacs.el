@@ -12,9 +12,9 @@
 (defun say (&rest words) (princ (concat (mapconcat #'identity words " ") "\n")))
 
 (defun wait (what condition)
-  "Wait until CONDITION holds."
+  "Wait until CONDITION holds; the limit is for what never comes."
   (let ((tries 0))
-    (while (and (< tries 1200) (not (funcall condition)))
+    (while (and (< tries 6000) (not (funcall condition)))
       (setq tries (1+ tries))
       (accept-process-output nil 0.05))
     (say (if (funcall condition) "ok" "FAIL") what)

@@ -3,8 +3,9 @@ local function say(...)
   io.stdout:write(table.concat(vim.tbl_map(tostring, { ... }), ' ') .. '\n')
 end
 
+-- The limit is for what never comes: a busy machine must not reach it.
 local function wait(what, condition)
-  local ok = vim.wait(30000, condition, 20)
+  local ok = vim.wait(300000, condition, 20)
   say(ok and 'ok' or 'FAIL', what)
   if not ok then
     say(vim.inspect(vim.diagnostic.get(0)))
@@ -29,8 +30,21 @@ local function code_at(line)
   end
 end
 
+-- Wait until the server has analysed the present text; diagnostics alone may be those of the text before.
+local function settle()
+  wait('the server has nothing to do', function()
+    local asked = { command = 'polylsp.status' }
+    for _, each in pairs(vim.lsp.buf_request_sync(0, 'workspace/executeCommand', asked, 5000) or {}) do
+      if each.result and each.result.quiescent then
+        return true
+      end
+    end
+  end)
+end
+
 -- Ask for code actions at a line, and take the one with that title.
 local function act(line, title, command)
+  settle()
   vim.api.nvim_win_set_cursor(0, { line + 1, vim.fn.getline(line + 1):find('for') - 1 })
   vim.ui.select = function(items, options, choose)
     for _, item in ipairs(items) do
@@ -197,14 +211,7 @@ local function main()
     return lines() == plain and code_at(header + 1) == 'parallel-loop'
   end)
   vim.cmd('PolylspRestart')
-  wait('the server is ready again', function()
-    local asked = { command = 'polylsp.status' }
-    for _, each in pairs(vim.lsp.buf_request_sync(0, 'workspace/executeCommand', asked, 5000) or {}) do
-      if each.result and each.result.quiescent then
-        return true
-      end
-    end
-  end)
+  settle()
   if vim.env.POLYLSP_MEASURES then
     measure(header + 1)
   end

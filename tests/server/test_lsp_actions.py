@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from editor import COLD
+from editor import COLD, Editor
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
@@ -205,23 +205,40 @@ async def test_what_the_client_does_not_know_is_left_out(start):
     assert titled(await editor.actions(editor.open(F), 1), OPENMP).is_preferred is None
 
 
-async def test_somebody_who_asks_waits_for_the_analysis(start, tmp_path: Path):
+def asked(editor: Editor, uri: str, line: int, trigger: types.CodeActionTriggerKind | None):
+    """The answer to come to a request for the code actions on a line."""
+    context = types.CodeActionContext([], trigger_kind=trigger)
+    place = types.Range(*[types.Position(line, 8)] * 2)
+    params = types.CodeActionParams(types.TextDocumentIdentifier(uri), place, context)
+    return editor.sent(types.TEXT_DOCUMENT_CODE_ACTION, params)
+
+
+# Clients of before LSP 3.17 do not say who asks, and ask for a person most of the time.
+@pytest.mark.parametrize("trigger", [types.CodeActionTriggerKind.Invoked, None])
+async def test_somebody_who_asks_waits_for_the_analysis(start, tmp_path: Path, trigger):
     editor = await start()
     uri = editor.open(F.replace("a[i]", "MARK_begun[i] + WAIT_later[i]"))
     await editor.begun(tmp_path / "begun")
-    at = types.Position(1, 8)
-
-    def asked(trigger: types.CodeActionTriggerKind):
-        context = types.CodeActionContext([], trigger_kind=trigger)
-        document = types.TextDocumentIdentifier(uri)
-        params = types.CodeActionParams(document, types.Range(at, at), context)
-        return editor.sent(types.TEXT_DOCUMENT_CODE_ACTION, params)
-
-    assert await asked(types.CodeActionTriggerKind.Automatic) is None
-    invoked = asked(types.CodeActionTriggerKind.Invoked)
+    assert await asked(editor, uri, 1, types.CodeActionTriggerKind.Automatic) is None
+    invoked = asked(editor, uri, 1, trigger)
     await editor.hover(NONE, 0, 0)
     (tmp_path / "later").touch()
     assert titled(await invoked, OPENMP)
+
+
+async def test_somebody_who_asks_does_not_wait_for_other_functions(start, tmp_path: Path):
+    editor = await start()
+    uri = editor.open(F + G.replace("a[t]", "WAIT_later[t]"))
+    await editor.diagnostics(uri, 1, "parallel-loop")
+    assert titled(await asked(editor, uri, 1, types.CodeActionTriggerKind.Invoked), OPENMP)
+    assert (await editor.execute("polylsp.status"))["analysing"] == 1
+    assert await asked(editor, uri, 4, types.CodeActionTriggerKind.Invoked) == ()
+    told = await editor.until(types.WINDOW_SHOW_MESSAGE)
+    assert told.message == "a.c is still being analysed: ask again in a moment."
+    (tmp_path / "later").touch()
+    await editor.settle()
+    assert await asked(editor, uri, 4, types.CodeActionTriggerKind.Invoked)
+    assert editor.methods().count(types.WINDOW_SHOW_MESSAGE) == 1
 
 
 # --- resolving ---------------------------------------------------------------------------------

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from difflib import unified_diff
+from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcContentModified, JsonRpcInvalidParams
 
 from polylsp.core.settings import Settings
+from polylsp.core.text import Span
 from polylsp.ide.actions import Offer
 from polylsp.ide.lightbulb import joined_fixes, lightbulb, safe_fixes
 from polylsp.ide.lookup import loop_of_ask
@@ -30,14 +32,18 @@ FIX_ALL = "source.fixAll.polylsp"
 async def code_action(ls: PolylspServer, params: types.CodeActionParams) -> list[Json] | None:
     """Code actions at a cursor or in a selection. Edits of loops are left to `resolve`, if the client
     supports it; clients that support commands alone get these."""
-    uri = params.text_document.uri
+    uri, client = params.text_document.uri, ls.client
     document = ls.document_of(uri)
-    is_wish = params.context.trigger_kind == types.CodeActionTriggerKind.Invoked
-    report = await (fresh(document, PATIENCE_OF_A_PERSON) if is_wish else fresh(document))
-    source, client = document.seen(uri) if document else None, ls.client
-    if document is None or source is None or report is None:
+    source = document.seen(uri) if document else None
+    if document is None or source is None:
         return None
     span = convert.span_of(source, params.range, client.encoding)
+    if params.context.trigger_kind == types.CodeActionTriggerKind.Automatic:
+        report = await fresh(document)
+    else:
+        report = await _awaited(ls, document, span)
+    if report is None:
+        return None
     settings = ls.settings_of(document)
     makes_files = client.makes_files and document.uri.startswith("file:")
     ls.wishes(document, span)
@@ -94,6 +100,16 @@ def _tell_why(ls: PolylspServer, answer: Declined) -> None:
 
 
 # --- Listing -----------------------------------------------------------------------------
+
+
+async def _awaited(ls: PolylspServer, document: Document, span: Span) -> FileReport | None:
+    """Report for a person who asks for the actions at a place: about the function there, if it is analysed
+    in time. Where it is not, the user is told so: an empty list would mean that there is nothing to do."""
+    report = await fresh(document, PATIENCE_OF_A_PERSON, span)
+    if ls.analyses(document) and not (document.is_reported or document.reports(span)):
+        name = Path(document.path).name
+        ls.tell_user(f"{name} is still being analysed: ask again in a moment.", types.MessageType.Info)
+    return report
 
 
 def _is_wanted(kind: str, only: Sequence[types.CodeActionKind | str] | None) -> bool:

@@ -5,6 +5,7 @@ Requests wait for the analysis of the present text up to a limit.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
 from functools import partial
@@ -36,12 +37,19 @@ PATIENCE_OF_A_PERSON = 3.0
 """For explicit requests, which a person would repeat if there was no answer."""
 
 
-async def fresh(document: Document | None, seconds: float = _PATIENCE_SECONDS) -> FileReport | None:
+async def fresh(
+    document: Document | None, seconds: float = _PATIENCE_SECONDS, at: Span | None = None
+) -> FileReport | None:
     """Report of a document: about the present text if that comes within some seconds, else the functions that
-    the edits since have left untouched. Raises `JsonRpcContentModified` if the text changes meanwhile."""
+    the edits since have left untouched. With `at`, the analysis of the function there has to be awaited, not
+    that of the others. Raises `JsonRpcContentModified` if the text changes meanwhile."""
     if document is None:
         return None
-    if await document.settle(seconds) == "changed":
+    loop = asyncio.get_running_loop()
+    end, outcome = loop.time() + seconds, "part"
+    while outcome == "part" and not (at is not None and document.reports(at)):
+        outcome = await document.settle(end - loop.time(), in_part=at is not None)
+    if outcome == "changed":
         raise JsonRpcContentModified("The text changed")
     return document.known()
 
