@@ -17,6 +17,7 @@ import islpy as isl
 from polylsp.analysis.dependence.conflicts import Conflicts
 from polylsp.analysis.dependence.nest_schedules import exposing_transform, source_band
 from polylsp.analysis.dependence.scalars import LoopScalars, scalars_of
+from polylsp.analysis.dependence.shared_arguments import SharedArgument, without_shared_arguments
 from polylsp.analysis.dependence.verdicts import verdict, without_copied_pointers
 from polylsp.analysis.dependence.witness import dependence, out_of_bounds
 from polylsp.analysis.directives.loop_forms import HIDDEN, misfits
@@ -222,12 +223,14 @@ class Wanted:
     these; `operations` are the isl operations that one loop may take, `functions` is the size of the file
     (`file_size`) among whose functions those of all loops are shared out. `resident`: code of the file
     outside of functions, or around calls, places data on a device. `serial` are the functions of the file
-    with tasks that no parallel region calls. `presuming`: loops may rest on branches not being taken."""
+    with tasks that no parallel region calls. `shared` are the calls in the file that pass one memory twice.
+    `presuming`: loops may rest on branches not being taken."""
 
     schedules: bool = True
     operations: int = 2_000_000
     resident: bool = False
     serial: frozenset[str] = frozenset()
+    shared: frozenset[SharedArgument] = frozenset()
     functions: int = file_size(1)
     relations: bool = False
     presuming: bool = True
@@ -236,6 +239,10 @@ class Wanted:
     def budget(self) -> Budget:
         """The budget of one function."""
         return Budget(self.operations, self.functions)
+
+    def passed_to(self, function: Function) -> tuple[SharedArgument, ...]:
+        """The calls of a function that pass one memory twice, in a fixed order."""
+        return tuple(sorted(each for each in self.shared if each.function == function.name))
 
 
 def facts(
@@ -260,6 +267,12 @@ def facts(
     verdicts = [
         without_copied_pointers(function, loops, asked.verdicts(nest, conflicts)) for nest, conflicts in every
     ]
+    if shared := wanted.passed_to(function):
+        sites = {loop.ordinal: loop.header for loop in loops}
+        verdicts = [
+            without_shared_arguments(conflicts, own, shared, sites, budget)
+            for (_, conflicts), own in zip(every, verdicts, strict=True)
+        ]
     for each in verdicts:
         known.update(each)
     by_models, known = known, _with_conditions(function, _decided_by_names(function, loops, known))
@@ -516,7 +529,9 @@ def _directive_facts(
         return [(nest, Conflicts(nest.scop)) for nest in cut_anew.nests]
 
     serial = function.name in wanted.serial
-    models = Models(model_of, of_thread, asked.scalars, asked.calls, wanted.resident, asked.budget, serial)
+    shared = wanted.passed_to(function)
+    known = asked.scalars, asked.calls, wanted.resident, asked.budget, serial, shared
+    models = Models(model_of, of_thread, *known)
     if locked is None:
         return directive_facts(function, models)
     return tuple(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from polylsp.analysis.dependence.shared_arguments import contradicting
 from polylsp.core.language import PYTHON, named
 from polylsp.core.settings import Settings
 from polylsp.emit.subject import Again, Subject
@@ -66,9 +67,21 @@ def _edit_of(action: ActionName, again: Again) -> Edit:
 # --------------------------------------------------------------------------------------------------
 
 
+_ONE_BY_ONE = ("openmp", "overlap-check")
+"""Actions that keep the order of loops and the arrays as they are: the verdict of each loop suffices."""
+
+
 def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answer:
     """The edit that an action makes of a loop, or why there is none. `again` reads another text of the file,
     and gives the same function in it."""
+    made = _answer(subject, ask, settings, again)
+    if subject.shared and isinstance(made, Edited) and ask.action not in _ONE_BY_ONE:
+        calls = contradicting(made.assumptions, subject.shared)
+        return Declined(f"{calls[0].sentence}, and the edit needs these apart.") if calls else made
+    return made
+
+
+def _answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answer:
     if not _is_for(ask.action, subject.language):
         return Declined(f"`{ask.action}` is not for loops in {named(subject.language).title}.")
     if ask.action != "openmp":

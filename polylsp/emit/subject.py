@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Protocol
 
+from polylsp.analysis.dependence.shared_arguments import SharedArgument
 from polylsp.analysis.scop.regions import Nest
 from polylsp.analysis.scop.summaries import Calls
 from polylsp.analysis.scop.thread_storage import (
@@ -78,7 +79,8 @@ class Subject:
     file; `pragmas` are those of the function, of all families, and `macros` those that its text uses;
     `again_strictly` analyses it without presumptions; `members` are the variables that stand for members of
     structures, by name; `sizes` those with the number of used elements of an array, by the array's name;
-    `in_package`: the file is part of a package of Python; `numba_options` are those of new decorators."""
+    `shared` are the calls in the file that pass one memory to two parameters of the function; `in_package`:
+    the file is part of a package of Python; `numba_options` are those of new decorators."""
 
     text: str
     start: int
@@ -95,6 +97,7 @@ class Subject:
     again_strictly: Callable[[], Subject] | None = field(default=None, compare=False)
     members: Mapping[str, Member] = field(default_factory=dict[str, Member])
     sizes: Mapping[str, str] = field(default_factory=dict[str, str])
+    shared: tuple[SharedArgument, ...] = ()
     in_package: bool = False
     numba_options: tuple[str, ...] = ()
 

@@ -14,6 +14,7 @@ from functools import partial
 from itertools import accumulate
 from time import perf_counter
 
+from polylsp.analysis.dependence.shared_arguments import SharedArgument, shared_arguments
 from polylsp.analysis.summarising import callees
 from polylsp.core.processes import Mishap, Stop, contained
 from polylsp.core.query import digest, query
@@ -197,7 +198,7 @@ def read(
     prepared = reader.all()
     problems = partial(_findings, text, items, known, options)
     included = _included(state, items, known, prepared)
-    own = _resident(items, prepared), _serial(prepared)
+    own = _resident(items, prepared), _serial(prepared), _shared(prepared)
     return Functions(prepared, problems, *own, included, questions=questions)
 
 
@@ -408,6 +409,13 @@ def _serial(prepared: list[tuple[int, Prepared]]) -> frozenset[str]:
     with_tasks = {f.name for f in functions for d in f.directives if _has_word(d, "task")}
     called = {name for _, one in prepared for name in one.calls}
     return serial_functions(functions) & (with_tasks | called | {"main"})
+
+
+def _shared(prepared: list[tuple[int, Prepared]]) -> frozenset[SharedArgument]:
+    """The calls in the file that pass one memory twice to a function of it."""
+    functions = {one.function.name: one.function for _, one in prepared}
+    callers = [one.function for _, one in prepared if not functions.keys().isdisjoint(one.calls)]
+    return shared_arguments(callers, functions) if callers else frozenset()
 
 
 def _has_word(directive: AnyDirective, word: str) -> bool:

@@ -70,7 +70,8 @@ def task_of(
 ) -> Task:
     """The task, named so that equal keys mean equal facts, in any process."""
     # Sets are unordered.
-    exactly = replace(wanted, serial=frozenset(), schedules=False), sorted(wanted.serial)
+    plain = replace(wanted, serial=frozenset(), shared=frozenset(), schedules=False)
+    exactly = plain, sorted(wanted.serial), wanted.passed_to(prepared.function)
     key = digest(prepared.key, [s.key for s in summaries], exactly)
     return Task(_named(key, schedules=wanted.schedules), prepared, summaries, wanted, cached)
 
@@ -127,8 +128,10 @@ def _shape(task: Task) -> Hashable | None:
     function, wanted = task.prepared.function, task.wanted
     if not task.prepared.shape or function.directives or not has_questions(task.prepared):
         return None
+    if wanted.passed_to(function):
+        return None
     summaries = tuple((one.name, one.key) for one in task.summaries)
-    return task.prepared.shape, summaries, replace(wanted, serial=frozenset())
+    return task.prepared.shape, summaries, replace(wanted, serial=frozenset(), shared=frozenset())
 
 
 def _is_worth_caching(task: Task) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
+from polylsp.analysis.dependence.shared_arguments import SharedArgument
 from polylsp.analysis.function_facts import Wanted
 from polylsp.analysis.scop.regions import Nest
 from polylsp.analysis.scop.summaries import NoSummary, Summary
@@ -80,6 +81,7 @@ class Answers:
             or asked.functions != wanted.functions
             or asked.resident != wanted.resident
             or asked.serial != wanted.serial
+            or asked.shared != wanted.shared
             or (wanted.schedules and not asked.schedules)
             or (wanted.relations and not asked.relations)
         ):
@@ -172,8 +174,9 @@ class Functions:
 
     `problems(broken)` are the findings outside of functions, apart from those that the functions starting at
     the offsets `broken` report themselves. `resident`: code of the file may keep data on a device for
-    functions that do not say so. `serial` are the functions with tasks that no parallel region calls.
-    `included` are functions that headers define and that those of the file call, or that these call in turn.
+    functions that do not say so. `serial` are the functions with tasks that no parallel region calls,
+    `shared` the calls that pass one memory twice. `included` are functions that headers define and that those
+    of the file call, or that these call in turn.
     `others` is the number of functions of the file that are left out; `questions` those about other files.
     """
 
@@ -181,6 +184,7 @@ class Functions:
     problems: Callable[[frozenset[int]], tuple[FileProblem, ...]]
     resident: bool = False
     serial: frozenset[str] = frozenset()
+    shared: frozenset[SharedArgument] = frozenset()
     included: tuple[Prepared, ...] = ()
     others: int = 0
     questions: tuple[Question, ...] = ()

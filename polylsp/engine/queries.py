@@ -126,7 +126,7 @@ def wanted_of(
 ) -> Wanted:
     """Requested depth of the analysis of each function of a file."""
     size = file_size(len(functions.prepared) + functions.others)
-    own = functions.resident, functions.serial
+    own = functions.resident, functions.serial, functions.shared
     return Wanted(schedules, settings.max_operations, *own, size, relations)
 
 
@@ -175,6 +175,7 @@ def placed_in(
         one.macros,
         one.language,
         lambda: apart(lambda: _strictly(text, prepared, start, task, included)),
+        shared=task.wanted.passed_to(one.function),
     )
 
 

@@ -152,7 +152,8 @@ def _race(source: Source, placed: PlacedFunction, directive: DirectiveFacts, rac
     name = directive_name(directive)
     is_called = not directive.loops and not dependence.carrier
     loop = "the loop that is called" if is_called else _subject(placed, directive, dependence.carrier)
-    return f"{name} lets iterations of {loop} run at once, but {obstacle}{shown}."
+    why = f": {race.called}" if race.called else ""
+    return f"{name} lets iterations of {loop} run at once, but {obstacle}{shown}{why}."
 
 
 def _conditional(

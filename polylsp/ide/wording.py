@@ -220,8 +220,8 @@ def example_words(witness: Witness) -> str:
 
 def assumption_words(assumptions: Sequence[Assumption], most: int = _SHOWN_ASSUMPTIONS) -> str:
     """Assumptions as one condition, without "if"; of more than `most`, the number of the others."""
-    overlaps = [a for a in assumptions if a.kind == "no-overlap"]
-    others = [a for a in assumptions if a.kind != "no-overlap"]
+    overlaps = [a for a in assumptions if a.kind == "no-overlap" and not a.or_one]
+    others = [a for a in assumptions if a not in overlaps]
     sentences = list(dict.fromkeys(a.sentence for a in others))
     parts = overlap_words(overlaps) + [_open(one) for one in _types_together(sentences)]
     if len(parts) > most:
@@ -283,8 +283,9 @@ def private_words(verdict: Parallel) -> str:
 
 
 def restrict_promises(placed: PlacedFunction, assumption: Assumption) -> bool:
-    """True if `restrict` can make the promise: it is about the targets of named pointers of C."""
-    if placed.answer.language != C.name:
+    """True if `restrict` can make the promise: it is about the targets of named pointers of C, which no call
+    in the file passes as one."""
+    if placed.answer.language != C.name or assumption.or_one:
         return False
     return assumption.kind == "no-overlap" and all(name.isidentifier() for name in assumption.subjects)
 

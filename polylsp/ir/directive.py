@@ -202,11 +202,13 @@ class Mend:
 class Race:
     """Two iterations that the directive lets run at once use one place in memory, and one of them writes it.
     `copied`: the variable has copies, so that the values of one iteration never get to the other. `sized`: at
-    other parameter values than those of the witness the loop may be free of races."""
+    other parameter values than those of the witness the loop may be free of races. `called`: in a call that
+    passes one memory twice alone, in words."""
 
     witness: Witness
     copied: bool = False
     sized: bool = False
+    called: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ class Assumption:
     """Condition behind a verdict, which a reader can check and the analysis could not prove.
 
     `kind` determines how to discharge it; `subjects` are the source names it is about; `sentence` says it,
-    without a full stop ("`x` and `y` do not overlap").
+    without a full stop ("`x` and `y` do not overlap"). `or_one`: the loop is as independent where the two
+    are one array from its start on.
     """
 
     kind: Literal[
@@ -33,6 +34,7 @@ class Assumption:
     subjects: tuple[str, ...]
     sentence: str
     guard: str = ""
+    or_one: bool = False
 
     @property
     def is_of_array(self) -> bool:

@@ -3,7 +3,6 @@ and in the prototypes of the file."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from tree_sitter import Node
@@ -27,9 +26,6 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     numbers = _unrestricted(subject, promised)
     if not numbers:
         return Declined(f"The loop `{name}` does not rest on parameters that could overlap.")
-    shared = _passed_twice(subject, numbers)
-    if shared is not None:
-        return shared
     places: set[int] = set()
     for declarator, start in _declarators(subject):
         parameters = _parameters(declarator)
@@ -102,20 +98,3 @@ def _word(text: str, at: int) -> str:
     space = "" if text[at] in "],)" else " "
     before = " " if text[at - 1].isalnum() else ""
     return f"{before}restrict{space}"
-
-
-def _passed_twice(subject: Subject, numbers: list[int]) -> Declined | None:
-    """A call in the file that breaks the promise."""
-    if len(re.findall(rf"\b{subject.function.name}\b", subject.text)) < 2:
-        return None
-    for node in every(file_node(subject)):
-        called = node.child_by_field_name("function") if node.type == "call_expression" else None
-        given = node.child_by_field_name("arguments") if called is not None else None
-        if called is None or given is None or node_text(called) != subject.function.name:
-            continue
-        arguments = [node_text(n) for n in given.named_children if n.type != "comment"]
-        for number in numbers:
-            if number < len(arguments) and arguments.count(arguments[number]) > 1:
-                line = node.start_point[0] + 1
-                return Declined(f"The call in line {line} passes `{arguments[number]}` more than once.")
-    return None

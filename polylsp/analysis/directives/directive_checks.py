@@ -6,13 +6,14 @@ pointers that the model has in closed form are no memory in it, but race all the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 
 from polylsp.analysis.dependence.conflicts import Conflicts
 from polylsp.analysis.dependence.scalars import LoopScalars
+from polylsp.analysis.dependence.shared_arguments import SharedArgument, as_in_call
 from polylsp.analysis.dependence.verdicts import reassociable
 from polylsp.analysis.dependence.witness import access_point, first_iterations, witness
 from polylsp.analysis.directives.called_races import called_race
@@ -251,7 +252,8 @@ class Models:
     """Services of the analysis for the checks of directives: the model of the nest with a loop (ordinal), and
     its conflicts; the classification of a loop's scalars in such a model; the effects of callees. `resident`:
     code of the file elsewhere places data on the device. `serial`: one thread runs the code outside of the
-    function's parallel regions. `of_thread`: the models of all nests for one thread of a team."""
+    function's parallel regions. `of_thread`: the models of all nests for one thread of a team. `shared` are
+    the calls in the file that pass one memory to the function twice."""
 
     model_of: ModelOf
     of_thread: OfThread
@@ -260,6 +262,7 @@ class Models:
     resident: bool
     budget: Budget
     serial: bool = False
+    shared: tuple[SharedArgument, ...] = ()
 
 
 def directive_facts(function: Function, models: Models) -> tuple[DirectiveFacts, ...]:
@@ -294,8 +297,26 @@ def _of_loops(directed: Directed, directive: AnyDirective, models: Models) -> tu
         return () if called is None else (called,)
     called = called_race(sharing, False)
     nest, conflicts = model
-    found = _findings(nest, conflicts, sharing, models.scalars_of(nest, construct.loop.ordinal))
-    return found if called is None or any(isinstance(f, Race) for f in found) else (called, *found)
+    scalars = models.scalars_of(nest, construct.loop.ordinal)
+    found = _findings(nest, conflicts, sharing, scalars)
+    if any(isinstance(f, Race) for f in found):
+        return found
+    called = called or next(_in_calls(conflicts, sharing, scalars, models.shared), None)
+    return found if called is None else (called, *found)
+
+
+def _in_calls(
+    conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars, shared: Sequence[SharedArgument]
+) -> Iterator[Race]:
+    """The races in calls that pass one memory to two parameters."""
+    for call in shared:
+        as_one = as_in_call(conflicts, call)
+        if as_one is None:
+            continue
+        for racing in races(as_one, sharing, scalars.known):
+            found = _on_memory(as_one, sharing, scalars, racing)
+            if isinstance(found, Race):
+                yield replace(found, called=call.sentence)
 
 
 def _of_region(
