@@ -17,7 +17,11 @@ import islpy as isl
 from polylsp.analysis.dependence.conflicts import Conflicts
 from polylsp.analysis.dependence.nest_schedules import exposing_transform, source_band
 from polylsp.analysis.dependence.scalars import LoopScalars, scalars_of
-from polylsp.analysis.dependence.shared_arguments import SharedArgument, without_shared_arguments
+from polylsp.analysis.dependence.shared_arguments import (
+    SharedArgument,
+    without_contradictions,
+    without_shared_arguments,
+)
 from polylsp.analysis.dependence.verdicts import verdict, without_copied_pointers
 from polylsp.analysis.dependence.witness import dependence, out_of_bounds
 from polylsp.analysis.directives.loop_forms import HIDDEN, misfits
@@ -267,8 +271,8 @@ def facts(
     verdicts = [
         without_copied_pointers(function, loops, asked.verdicts(nest, conflicts)) for nest, conflicts in every
     ]
-    if shared := wanted.passed_to(function):
-        sites = {loop.ordinal: loop.header for loop in loops}
+    shared, sites = wanted.passed_to(function), {loop.ordinal: loop.header for loop in loops}
+    if shared:
         verdicts = [
             without_shared_arguments(conflicts, own, shared, sites, budget)
             for (_, conflicts), own in zip(every, verdicts, strict=True)
@@ -276,6 +280,7 @@ def facts(
     for each in verdicts:
         known.update(each)
     by_models, known = known, _with_conditions(function, _decided_by_names(function, loops, known))
+    known = without_contradictions(known, shared, sites) if shared else known
     directives = _directives(function, every, asked, wanted)
     decided = perf_counter()
     # After all verdicts, and with a separate budget: no request waits for them.

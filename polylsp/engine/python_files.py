@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from itertools import combinations
 from pathlib import Path
 from time import perf_counter
 
+from polylsp.analysis.dependence.shared_arguments import SharedArgument
 from polylsp.analysis.summarising import callees
 from polylsp.core.language import PYTHON
 from polylsp.core.processes import Mishap, contained
@@ -28,7 +31,7 @@ from polylsp.engine.prepared import (
     some_first,
 )
 from polylsp.frontends.c.compile_options import project_root
-from polylsp.frontends.python.definitions import Item, Outline, loop_lines, outline
+from polylsp.frontends.python.definitions import Item, Outline, loop_lines, outline, plain_calls
 from polylsp.frontends.python.lowered_functions import lower, rejected
 from polylsp.frontends.python.modules import Exports, environment, exported, exports
 from polylsp.frontends.python.names import Callable, Declaration
@@ -61,8 +64,11 @@ def read(
     observe: Observer | None = None,
 ) -> Functions:
     """The functions of a Python file, and the code outside of them if there are loops in it."""
-    reader = _Reader(path, state, _outlined(state, text), stopped, observe)
-    return Functions(reader.all(), _no_problems, questions=reader.files.questions)
+    outlined = _outlined(state, text)
+    reader = _Reader(path, state, outlined, stopped, observe)
+    prepared = reader.all()
+    shared = _shared(outlined, [one.function for _, one in prepared])
+    return Functions(prepared, _no_problems, shared=shared, questions=reader.files.questions)
 
 
 def read_urgent(
@@ -131,6 +137,40 @@ class _Reader:
             self._observe(item.code, item.name, number, len(self.items))
         one = self._state.prepared[item, needs] = _prepare(item, dict(needs))
         return one
+
+
+def _shared(outlined: Outline, functions: list[Function]) -> frozenset[SharedArgument]:
+    """The calls in the file that pass one array to two parameters of a function of it, or one that the
+    function also uses by its name."""
+    called, found = {each.name: each for each in functions if each.parameters}, set[SharedArgument]()
+    bodies = {item.name: item for item in outlined.functions}
+    for item in (*outlined.functions, outlined.module):
+        for name, given in plain_calls(item) if not called.keys().isdisjoint(item.words) else ():
+            if name in called and name in bodies:
+                names = [v.source_name for v in called[name].parameters]
+                caller = "" if item is outlined.module else item.name
+                found |= {
+                    SharedArgument(name, first, second, caller, (argument,))
+                    for first, second, argument in _repeated(names, given, bodies[name])
+                }
+    return frozenset(found)
+
+
+def _repeated(
+    names: list[str], given: Mapping[int | str, str], called: Item
+) -> Iterator[tuple[str, str, str]]:
+    """Two names that a function has for one argument, and that as the caller has it."""
+    by_name = {
+        names[key] if isinstance(key, int) else key: argument
+        for key, argument in given.items()
+        if isinstance(key, str) or key < len(names)
+    }
+    for first, second in combinations([name for name in names if name in by_name], 2):
+        if by_name[first] == by_name[second]:
+            yield first, second, by_name[first]
+    for name, argument in by_name.items():
+        if argument not in names and argument in called.words:
+            yield name, argument, argument
 
 
 def _no_problems(broken: frozenset[int]) -> tuple[FileProblem, ...]:

@@ -44,8 +44,9 @@ _ROOT = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True, order=True)
 class SharedArgument:
-    """A call by the function `caller` of `function`, in which `first` and `second` (two parameters, or one
-    and a global variable) lead to one place: to that of `arguments`, one or two, in the caller's words."""
+    """A call by the function `caller` (empty: code outside of functions) of `function`, in which `first` and
+    `second` (two parameters, or one and a global variable) lead to one place: to that of `arguments`, one or
+    two, in the caller's words."""
 
     function: str
     first: str
@@ -56,7 +57,8 @@ class SharedArgument:
     @property
     def sentence(self) -> str:
         """The call in words, without a full stop."""
-        start = f"`{self.caller}` calls `{self.function}` with `{self.arguments[0]}`"
+        caller = f"`{self.caller}`" if self.caller else "the file"
+        start = f"{caller} calls `{self.function}` with `{self.arguments[0]}`"
         match self.arguments:
             case (one, other):
                 passed = f"{start} and `{other}`, one array in a call of `{self.caller}`,"
@@ -202,13 +204,29 @@ def without_shared_arguments(
         for assumption in verdict.assumptions:
             calls = contradicting((assumption,), shared)
             if calls and _may_meet(conflicts, assumption, ordinal, budget):
-                advice = "call it with arrays that do not overlap"
-                found[ordinal] = Unknown(Rejection("may-alias", sites[ordinal], calls[0].sentence, advice))
+                found[ordinal] = Unknown(_passed(calls[0], sites[ordinal]))
                 break
             kept.append(_or_one(assumption) if calls else assumption)
         else:
             found[ordinal] = replace(verdict, assumptions=tuple(kept))
     return found
+
+
+def without_contradictions(
+    known: dict[int, Verdict], shared: Sequence[SharedArgument], sites: Mapping[int, Site]
+) -> dict[int, Verdict]:
+    """The verdicts, but `Unknown` where one rests on an assumption that a call in the file contradicts."""
+    found = dict(known)
+    for ordinal, verdict in known.items():
+        resting = verdict.assumptions if isinstance(verdict, Parallel) else ()
+        calls = contradicting((a for a in resting if not a.or_one), shared)
+        if calls:
+            found[ordinal] = Unknown(_passed(calls[0], sites[ordinal]))
+    return found
+
+
+def _passed(call: SharedArgument, site: Site) -> Rejection:
+    return Rejection("may-alias", site, call.sentence, "call it with arrays that do not overlap")
 
 
 def _or_one(assumption: Assumption) -> Assumption:

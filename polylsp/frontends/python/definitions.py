@@ -7,9 +7,10 @@ is being typed leaves its neighbours intact.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from keyword import iskeyword
 
 from polylsp.core.notebook import cells_of
 from polylsp.core.query import digest, query
@@ -168,6 +169,49 @@ def _piece(text: str) -> _Piece:
 @query(size=8192)
 def _words(item: Item) -> frozenset[str]:
     return frozenset(item.texts)
+
+
+@query(size=8192)
+def plain_calls(item: Item) -> tuple[tuple[str, Mapping[int | str, str]], ...]:
+    """The calls of functions by a name alone: that, and the arguments that are a variable or an attribute of
+    one, by position or keyword."""
+    texts = item.texts
+    found: list[tuple[str, Mapping[int | str, str]]] = []
+    for at, name in enumerate(texts[:-1]):
+        if texts[at + 1] != "(" or not name.isidentifier() or texts[max(at - 1, 0)] in _NO_CALL:
+            continue
+        given = {
+            key: "".join(words)
+            for key, words in _arguments(texts, at + 2)
+            if all(word == "." or (word.isidentifier() and not iskeyword(word)) for word in words)
+        }
+        if given:
+            found.append((name, given))
+    return tuple(found)
+
+
+_NO_CALL = (".", "def", "class")
+_CLOSING = {")": -1, "]": -1, "}": -1, "(": 1, "[": 1, "{": 1}
+
+
+def _arguments(texts: tuple[str, ...], start: int) -> Iterator[tuple[int | str, tuple[str, ...]]]:
+    """The arguments of a call whose parenthesis is open at a token, by position or keyword; none behind
+    `*x`."""
+    depth, first, position = 0, start, 0
+    for at in range(start, len(texts)):
+        depth += _CLOSING.get(texts[at], 0)
+        if depth > 0 or (depth == 0 and texts[at] != ","):
+            continue
+        words = texts[first:at]
+        if words[:1] in (("*",), ("**",)):
+            return
+        if words[1:2] == ("=",):
+            yield words[0], words[2:]
+        elif words:
+            yield position, words
+        if depth < 0:
+            return
+        first, position = at + 1, position + 1
 
 
 def _joined(parts: list[tuple[int, Item]]) -> Item:
