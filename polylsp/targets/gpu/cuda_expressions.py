@@ -241,9 +241,12 @@ def _binary(value: Binary, words: Words, around: float) -> str:
     if value.floors or not isinstance(left.type, (Integer, Floating)):
         raise Unwritable(f"`{words.subject.source(value.site)}` is not a computation with numbers.")
     own = PRECEDENCE[operator]
+    # In `(double)i / n` both are converted, one of them because the other one is.
+    second = _is_converted(right, left, words)
+    first = not second and _is_converted(left, right, words)
     texts = (
-        _operand(left, right, words, _needed(operator, left, own)),
-        _operand(right, left, words, _needed(operator, right, own + 1)),
+        _operand(left, words, _needed(operator, left, own), first),
+        _operand(right, words, _needed(operator, right, own + 1), second),
     )
     return grouped(f"{texts[0]} {operator} {texts[1]}", own, around)
 
@@ -256,11 +259,15 @@ def _needed(operator: str, operand: Expr, own: int) -> int:
     return UNARY if mixed and operator in ("<<", ">>", "&", "|", "^") else own
 
 
-def _operand(value: Expr, other: Expr, words: Words, around: int) -> str:
+def _operand(value: Expr, words: Words, around: int, converted: bool) -> str:
     """An operand: where the other one makes C convert it, the conversion needs no words."""
-    if isinstance(value, Cast) and value.type == natural(other, words) and _widens(value, words):
-        return text_of(value.operand, words, around)
-    return text_of(value, words, around)
+    bare = value.operand if converted and isinstance(value, Cast) else value
+    return text_of(bare, words, around)
+
+
+def _is_converted(value: Expr, other: Expr, words: Words) -> bool:
+    """True for an operand that C converts as written, where the other operand keeps its type in the text."""
+    return isinstance(value, Cast) and value.type == natural(other, words) and _widens(value, words)
 
 
 def _widens(value: Cast, words: Words) -> bool:

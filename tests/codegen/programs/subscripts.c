@@ -89,6 +89,17 @@ static void f_rows_between(int rows, int cols, const double *restrict v, double 
             out[i * cols + j] = 3 * v[2 * i * cols + j];
 }
 
+/* Both operands of a quotient are converted, one because the other one is. */
+void f_between(int n, double *restrict out, const double *restrict v)
+{
+    for (int i = 0; i < n; i++) {
+        float at = (float)i * 3 / (n + 1);
+        int left = (int)at;
+        double product = (double)at * at;
+        out[i] = v[left] + product / n + 1 / (double)(i + 2) + (double)i / (n + 3);
+    }
+}
+
 static void try(int n)
 {
     int few = n < 16 ? n : 16;
@@ -136,6 +147,8 @@ static void try(int n)
     f_rows_between(n, 1, v, out);
     show(n, out);
     f_rows_between(n / 3, 3, v, out);
+    show(n, out);
+    f_between(n, out, v);
     show(n, out);
     free(v), free(half), free(w), free(out), free(list), free(count), free(first), free(column), free(value);
 }
