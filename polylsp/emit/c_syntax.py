@@ -78,6 +78,11 @@ def file_node(subject: Subject) -> Node:
     return _parsed(subject.text)
 
 
+def text_node(text: str) -> Node:
+    """The syntax of a text."""
+    return _parsed(text)
+
+
 @lru_cache(maxsize=8)
 def _parsed(text: str) -> Node:
     # One byte for each character, so that positions in bytes are positions in the text.

@@ -109,6 +109,26 @@ REFUSED = {
         "{\n    for (int i = 0; i < n; i++)\n        a[i] = less(a[i]);\n}\n",
         "`most`",
     ),
+    "a value that a function changes in the statement that calls it": (
+        "static int next(int *s) { *s = *s * 5 + 1; return *s / 3; }\n"
+        "void f(int n, int *restrict a)\n"
+        "{\n    for (int i = 0; i < n; i++) {\n        int s = i;\n        a[i] = s + next(&s);\n    }\n}\n",
+        "order",
+    ),
+    "a function that returns a structure, called under a condition": (
+        "typedef struct { int x, y; } pair;\n"
+        "static pair parts(int a, int b) { pair r = {a / b, a % b}; return r; }\n"
+        "void f(int n, int *restrict a, const int *restrict b)\n{\n    for (int i = 0; i < n; i++)\n"
+        "        a[i] = b[i] && parts(i, b[i]).x > 1;\n}\n",
+        "",
+    ),
+    "a function with a macro that means something else where it is called": (
+        "typedef struct { int x, y; } pair;\n#define STEP 2\n"
+        "static pair moved(pair a) { pair r = {a.x + STEP, a.y}; return r; }\n"
+        "#undef STEP\n#define STEP 3\n"
+        "void f(int n, pair *p)\n{\n    for (int i = 0; i < n; i++)\n        p[i] = moved(p[i]);\n}\n",
+        "",
+    ),
     "two variables of one name in one iteration": (
         "void f(int n, double *restrict a, const int *restrict b)\n{\n    for (int i = 0; i < n; i++) {\n"
         "        int k;\n        { int t = b[i]; k = t / 2; }\n        { int t = b[i] + 1; k += t / 2; }\n"
@@ -198,6 +218,15 @@ int main(void)
     built = program.build(done.text, done.files, "-w")
     assert program.calls(built) == 0
     assert program.output(built) == expected
+
+
+def test_calls_of_functions_that_return_structures_stay_in_the_source() -> None:
+    text = (FOLDER / "structures.c").read_text(encoding="utf-8")
+    done = offloaded("structures.c", text, Settings(offload_threshold=0), "f_stepped")
+    for call in ("plus(b[i].at,\n", "times(t, b[i].by)); // in parts", "if (plus(b[i].at, b[i].by).x > 1)"):
+        assert done.text.count(call) == 1
+    (kernels,) = done.files.values()
+    assert "b_at_x[i] + times_value_x" in kernels
 
 
 def test_macros_in_functions_are_compared() -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polylsp.emit.affine_bounds import WORD, alone, in_turn
+from polylsp.ir.program import NOWHERE, Declare
 from polylsp.poly.scop import Memory
 from polylsp.schedule.statement_leaves import counter
 from polylsp.targets.gpu.blocking import Blocking, Part
@@ -23,7 +24,6 @@ from polylsp.targets.gpu.cuda_statements import (
     INDENT,
     braced,
     condition,
-    declared,
     expression,
     lines_of,
     scanned,
@@ -57,25 +57,24 @@ _DECLARES = tuple(
 
 def instance(leaf: Leaf, values: Sequence[str], words: Words) -> Iterator[str]:
     """A leaf, with its counters at some values; in braces where it declares something."""
-    lines = list(declarations(leaf, values, words))
-    body = list(lines_of(leaf.statements, words))
+    named = {w for line in lines_of(leaf.statements, words) for w in WORD.findall(line)}
+    lines = list(_counters(leaf, values, words, named))
+    own = [Declare(each, NOWHERE) for each in leaf.own if words.names[each.name] in named]
+    body = list(lines_of([*own, *leaf.statements], words))
     if lines or any(line.startswith(_DECLARES) for line in body):
         yield from braced("", iter([*lines, *body]))
     else:
         yield from body
 
 
-def declarations(leaf: Leaf, values: Sequence[str], words: Words) -> Iterator[str]:
-    """Declarations before the statements of a leaf: counters and local variables that these mention. Raises
-    `ShadowedError`."""
-    named = {w for line in lines_of(leaf.statements, words) for w in WORD.findall(line)}
+def _counters(leaf: Leaf, values: Sequence[str], words: Words, named: set[str]) -> Iterator[str]:
+    """Declarations of a leaf's counters that are `named` in its statements. Raises `ShadowedError`."""
     counters = [counter(words.subject, ordinal) for ordinal in leaf.loops]
     types = {words.names[own.name]: words_of(own, words) for own in counters}
     # Of several counters of one name, statements know the innermost.
     found = dict(zip((words.names[own.name] for own in counters), values, strict=True))
     for name, value in in_turn((n, v) for n, v in found.items() if n in named and n != v):
         yield f"const {types[name]} {name} = {value};"
-    yield from (f"{declared(own, words)};" for own in leaf.own if words.names[own.name] in named)
 
 
 # --------------------------------------------------------------------------------------------------

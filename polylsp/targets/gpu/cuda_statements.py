@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
 
 import islpy as isl
 
@@ -15,6 +14,7 @@ from polylsp.emit.affine_bounds import is_mentioned, syntax_tree
 from polylsp.emit.c_expressions import comparison_text, condition_text, operands
 from polylsp.emit.c_expressions import text_of as c_expressions_text_of
 from polylsp.emit.c_text import plain_words
+from polylsp.ir.effects import effects, places_in
 from polylsp.ir.program import (
     Array,
     Assign,
@@ -57,12 +57,13 @@ def lines_of(statements: Sequence[Statement], words: Words) -> Iterator[str]:
     own = {id(s) for head in loops if _is_initialiser(head) for s in head}
     # The scope of a `for`'s declaration is that loop.
     _refuse_twins([s.variable for s in inside if isinstance(s, Declare) and id(s) not in own], words)
-    merged = _initialisers(inside)
+    merged = {k: n for k, n in _initialisers(inside).items() if id(inside[k]) not in heads}
+    dead = _dead(inside, merged)
     for number, each in enumerate(inside):
-        if id(each) in heads or number in merged.values():
+        if id(each) in heads or number in merged.values() or number in dead:
             continue
         if number in merged:
-            yield _initialised(each, inside[merged[number]], words)
+            yield _initialised(inside[merged[number]], each, words)
         elif isinstance(each, Loop):
             yield from _loop(each, starts(inside, each), words)
         else:
@@ -120,12 +121,29 @@ def _is_header(statement: Statement) -> bool:
 
 
 def _initialisers(inside: list[Statement]) -> dict[int, int]:
-    """Declarations with the assignment that follows them, by their numbers."""
+    """Assignments that are the first to name a variable declared before them, with that declaration, by their
+    numbers."""
     found: dict[int, int] = {}
-    for number, (one, other) in enumerate(pairwise(inside)):
-        if isinstance(one, Declare) and isinstance(other, Assign) and other.operator is None:
-            own = other.target.variable == one.variable and not other.target.steps
-            found.update({number: number + 1} if own else {})
+    for number, one in enumerate(inside):
+        if not isinstance(one, Declare):
+            continue
+        later = range(number + 1, len(inside))
+        first = next((k for k in later if one.variable in effects(inside[k]).variables), None)
+        other = inside[first] if first is not None else None
+        if first is not None and isinstance(other, Assign) and other.operator is None:
+            named = [each for each in places_in(other) if each.variable == one.variable]
+            found.update({first: number} if named == [other.target] and not other.target.steps else {})
+    return found
+
+
+def _dead(inside: list[Statement], merged: Mapping[int, int]) -> set[int]:
+    """Numbers of the assignments, of those `merged` with a declaration, whose variable nothing reads."""
+    found: set[int] = set()
+    for number in sorted(merged, reverse=True):
+        own = inside[merged[number]]
+        later = (each for k, each in enumerate(inside) if k > number and k not in found)
+        read = isinstance(own, Declare) and any(own.variable in effects(each).variables for each in later)
+        found |= set[int]() if read or effects(inside[number]).calls else {number}
     return found
 
 

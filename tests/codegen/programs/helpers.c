@@ -49,6 +49,41 @@ static float smooth(float x)
     return x > LIMIT ? parts[1] + parts[2] : parts[0];
 }
 
+static unsigned next_number(unsigned *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+static void slope(const double y[2], double d[2])
+{
+    for (int k = 0; k < 2; k++)
+        d[k] = y[1 - k] * (k - LIMIT);
+}
+
+/* Functions that are given the address of what one iteration declares. */
+static void f_drawn(int n, double *restrict a)
+{
+    for (int i = 0; i < n; i++) {
+        unsigned s = i;
+        double x = next_number(&s) % 100, y = next_number(&s) % 100;
+        a[i] = 2 * x + y;
+    }
+}
+
+static void f_orbit(int n, double *restrict a, const double *restrict b)
+{
+    for (int i = 0; i < n; i++) {
+        double y[2] = {a[i], b[i]}, d[2];
+        for (int s = 0; s < 5; s++) {
+            slope(y, d);
+            for (int k = 0; k < 2; k++)
+                y[k] += 0.1 * d[k];
+        }
+        a[i] = y[0] - y[1];
+    }
+}
+
 static void f_square(int n, double *restrict a, const double *restrict b)
 {
     for (int i = 0; i < n; i++)
@@ -202,6 +237,10 @@ static void try(int n)
     show(n, a);
     f_skip_inside(n, s, t);
     show(n * n, s[0]);
+    f_drawn(n, b);
+    show(n, b);
+    f_orbit(n, a, b);
+    show(n, a);
     f_limit(n, a, 2.5);
     show(n, a);
     f_window(n, a, b);

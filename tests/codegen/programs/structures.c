@@ -61,6 +61,53 @@ static void f_weighted(int n, body *b)
             b[i].weight[k] = b[i].weight[k] * 2 + b[i].kind;
 }
 
+static pair plus(pair a, pair b)
+{
+    pair r = {a.x + b.x, a.y + b.y}; // by members
+    return r;
+}
+
+static pair times(double t, pair a)
+{
+    return (pair){t * a.x, t * a.y};
+}
+
+static void exchange(const pair *from, pair *to)
+{
+    double x = from->x;
+    to->x = from->y;
+    to->y = x;
+}
+
+/* Functions that return structures. */
+static void f_stepped(int n, body *b, double t)
+{
+    for (int i = 0; i < n; i++) {
+        b[i].at = plus(b[i].at,
+                       times(t, b[i].by)); // in parts
+        if (plus(b[i].at, b[i].by).x > 1)
+            b[i].kind++;
+    }
+}
+
+static void f_gathered(int n, body *restrict b, const pair *restrict p)
+{
+    for (int i = 0; i < n; i++) {
+        pair sum = {0, 0}, last = times(2, p[i]);
+        for (int j = 0; j < n; j++)
+            sum = plus(sum, times(p[j].x - p[i].x, p[j]));
+        b[i].by = plus(sum, last);
+    }
+}
+
+static void f_exchanged(int n, pair *restrict p, pair *restrict q)
+{
+    for (int i = 0; i < n; i++) {
+        exchange(&p[i], &q[i]);
+        exchange(&p[i], &p[i]);
+    }
+}
+
 static void count_column(columns *c, int j)
 {
     c->first[j + 1] += c->first[j] + j % 3;
@@ -200,6 +247,13 @@ static void try(int n)
     f_own(n, p, q, y);
     show(n, y);
     f_turned(n, p, q);
+    show(2 * n, &p->x);
+    show(2 * n, &q->x);
+    f_stepped(n, b, 0.125);
+    f_gathered(n, b, p);
+    for (int i = 0; i < n; i++)
+        printf("%g %g %g %d ", b[i].at.x, b[i].by.x, b[i].by.y, b[i].kind);
+    f_exchanged(n, p, q);
     show(2 * n, &p->x);
     show(2 * n, &q->x);
     printf("%d\n", f_counted(n, y));
