@@ -109,6 +109,17 @@ REFUSED = {
         "{\n    for (int i = 0; i < n; i++)\n        a[i] = less(a[i]);\n}\n",
         "`most`",
     ),
+    "complex numbers": (
+        "void f(int n, double _Complex *restrict a)\n"
+        "{\n    for (int i = 0; i < n; i++)\n        a[i] = a[i] * 2;\n}\n",
+        "complex numbers",
+    ),
+    "complex numbers of one iteration": (
+        "void f(int n, double *restrict a)\n"
+        "{\n    for (int i = 0; i < n; i++) {\n        double _Complex z = a[i];\n        z = z * z;\n"
+        "        a[i] = (double)z;\n    }\n}\n",
+        "omplex",
+    ),
     "a value that a function changes in the statement that calls it": (
         "static int next(int *s) { *s = *s * 5 + 1; return *s / 3; }\n"
         "void f(int n, int *restrict a)\n"

@@ -19,7 +19,7 @@ from polylsp.emit.footprint import section
 from polylsp.emit.source_names import why_not_named
 from polylsp.ir.effects import walk
 from polylsp.ir.liveness import exposed
-from polylsp.ir.program import Assign, Floating, Integer, Variable
+from polylsp.ir.program import Assign, Complex, Floating, Integer, Variable
 from polylsp.ir.verdict import Assumption
 from polylsp.model.action import Declined
 from polylsp.poly.scop import Access, Memory
@@ -294,6 +294,9 @@ def _buffer(region: Region, accesses: list[Access], assumed: list[Assumption]) -
 def _strange(memory: Memory) -> str:
     """Reason why a GPU does not support numbers of a type."""
     name = memory.variable.source_name
+    if isinstance(memory.element, Complex):
+        advice = "use arrays of their real and imaginary parts, or the directives of OpenACC or OpenMP"
+        return f"`{name}` holds complex numbers, which kernels do not have: {advice}."
     if memory.shape:
         return f"The elements of `{name}` have a type that a GPU does not have."
     if is_unlimited(memory.element):

@@ -22,6 +22,7 @@ from polylsp.ir.program import (
     Binary,
     Call,
     Cast,
+    Complex,
     Constant,
     Expr,
     Field,
@@ -238,6 +239,9 @@ def _binary(value: Binary, words: Words, around: float) -> str:
     if isinstance(value.type, Pointer):
         text = words.subject.source(value.site)
         raise Unwritable(f"`{text}` is a pointer of the host: index the array itself.")
+    if isinstance(value.type, Complex) or isinstance(left.type, Complex):
+        text = words.subject.source(value.site)
+        raise Unwritable(f"`{text}` is complex, which kernels cannot compute with: write its parts out.")
     if value.floors or not isinstance(left.type, (Integer, Floating)):
         raise Unwritable(f"`{words.subject.source(value.site)}` is not a computation with numbers.")
     own = PRECEDENCE[operator]
@@ -366,6 +370,8 @@ def _converted(value: Expr, of_type: Type, words: Words) -> str:
 
 def _words_of(of_type: Type) -> str:
     text = plain_words(of_type) if not isinstance(of_type, Floating) or of_type.bits <= 64 else None
+    if isinstance(of_type, Complex):
+        raise Unwritable("The loop computes with complex numbers: write their parts out for kernels.")
     if text is None:
         raise Unwritable("A value has a type that the device does not have.")
     return "bool" if text == "_Bool" else text

@@ -459,7 +459,7 @@ def _leaf(
         number
         for number, s in enumerate(region.scop.statements)
         if first <= s.site.first and s.site.last <= last and s.loops[: len(loops)] == loops
-        if s.site in sites or not any(within(s.site, each) for each in chained)
+        if s.site in sites or not any(_is_linked(region, s.site, each) for each in chained)
     )
     domain = region.scop.loops[loops[-1]].domain if loops else isl.Set("{ [] }")
     domain = _relevant(domain, region.context)
@@ -467,6 +467,11 @@ def _leaf(
     variables = tuple(v for v in sorted(effects(*unit.statements).variables, key=_by_name) if v.name in own)
     statements = tuple(s for s in unit.statements if not (isinstance(s, Declare) and s.variable.name in kept))
     return Leaf(name, statements, loops, position, domain.set_tuple_name(name), variables, numbers)
+
+
+def _is_linked(region: Region, site: Site, chained: Site) -> bool:
+    """True if a site is that of another assignment in `a = b = …` than a `chained` one."""
+    return within(site, chained) or (site in region.assigned and within(chained, site))
 
 
 def _relevant(domain: isl.Set, context: isl.Set) -> isl.Set:

@@ -56,6 +56,11 @@ class Region:
         return self.subject.known(loops_at(self.statements)[-1].ordinal)
 
     @cached_property
+    def assigned(self) -> frozenset[Site]:
+        """The sites of its assignments."""
+        return frozenset(s.site for s in walk(*self.statements) if isinstance(s, Assign))
+
+    @cached_property
     def subscripts(self) -> Subscripts:
         """The elements and ranges that are subscripts in it."""
         return _subscripts(self.statements)

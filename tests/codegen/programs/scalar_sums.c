@@ -88,6 +88,18 @@ static void f_digits(int n, int m, float (*restrict a)[m])
         }
 }
 
+/* The sum ends in two elements. */
+static void f_symmetric(int n, int m, double (*restrict a)[m], double (*restrict both)[m])
+{
+    for (int i = 0; i < n; i++)
+        for (int j = i; j < n; j++) {
+            double sum = 0;
+            for (int k = 0; k < n; k++)
+                sum += a[k][i] * a[k][j];
+            both[i][j] = both[j][i] = sum / (n + 1);
+        }
+}
+
 /* The element is read before the sum ends in it. */
 static void f_read(int n, int m, double (*restrict a)[m])
 {
@@ -189,6 +201,9 @@ int main(void)
         printf("needed %.8g\n", f_needed(n, n, (double (*)[n])v));
         shown("needed", n * n, v);
         filled(n * n, v);
+        filled(n * n, w);
+        f_symmetric(n, n, (double (*)[n])v, (double (*)[n])w);
+        shown("symmetric", n * n, w);
         filled(n * n, w);
         f_two(n, v, w);
         shown("two", n * n, v);
