@@ -1,13 +1,16 @@
 """Backward liveness on the structured program: variables that may be read after each loop before they are
-assigned anew. A write to a part of a variable does not end its life.
+assigned anew. Parts of local arrays and structures with constant subscripts have lives of their own; a write
+of another part ends no life.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import accumulate
 
 from polylsp.ir.effects import (
     Effects,
@@ -33,6 +36,7 @@ from polylsp.ir.program import (
     Declare,
     Evaluate,
     Expr,
+    Field,
     Floating,
     Function,
     If,
@@ -51,6 +55,7 @@ from polylsp.ir.program import (
     Unary,
     Unsupported,
     Variable,
+    is_whole_array,
     stripped,
     subexpressions,
     subscripts,
@@ -88,7 +93,9 @@ class _Exits:
         """The variables that the evaluation of some expressions may read."""
         found = set[str]()
         for node in (node for value in values for node in subexpressions(value)):
-            if isinstance(node, (Read, AddressOf)):
+            if isinstance(node, Read):
+                found.add(_part(node.place)[0])
+            elif isinstance(node, AddressOf):
                 found.add(node.place.variable.name)
             if isinstance(node, Call) and not node.pure:
                 found |= {v.name for v in self.hidden} if self._sees(node) else set[str]()
@@ -135,7 +142,8 @@ def live_after_loops(function: Function, callees: Callees = _UNKNOWN) -> dict[in
         result,
     )
     flow = address_flow(function.body)
-    return {ordinal: live.union(*(flow.get(name, ()) for name in live)) for ordinal, live in result.items()}
+    named = {ordinal: _whole_names(live) for ordinal, live in result.items()}
+    return {ordinal: live.union(*(flow.get(name, ()) for name in live)) for ordinal, live in named.items()}
 
 
 def address_flow(part: Statement) -> dict[str, frozenset[str]]:
@@ -354,22 +362,73 @@ def _led_to(value: Expr) -> Variable | None:
             return None
 
 
+_STEP = "\0"
+"""Beginning of each step in the key of a part of a variable; no name has it."""
+
+
+def _part(place: Place) -> tuple[str, bool]:
+    """The key of the smallest part of a variable that surely contains a place, and whether it is the place
+    itself: the variable's unique name, then steps. Only local arrays and structures have parts."""
+    variable = place.variable
+    key, of_type = variable.name, variable.type
+    parted = is_whole_array(variable) or isinstance(of_type, Struct)
+    if variable.storage != "local" or variable.escapes or not parted:
+        return key, not place.steps
+    for step in place.steps:
+        match step, of_type:
+            case Index(Constant(number), None), Array(element):
+                key, of_type = f"{key}{_STEP}{number}", element
+            case Field(name, of_member), Struct() if of_member is not None:
+                key, of_type = f"{key}{_STEP}{name}", of_member
+            case _:
+                return key, False
+    return key, True
+
+
+def _without(live: Live, ended: AbstractSet[str]) -> Live:
+    """The live parts, but for some and those inside of them."""
+    return frozenset(each for each in live if ended.isdisjoint(accumulate(each.split(_STEP), _joined)))
+
+
+def _joined(key: str, step: str) -> str:
+    return f"{key}{_STEP}{step}"
+
+
+def _set_in(loop: Loop, live: Live) -> Live:
+    """The live parts without those of which a loop sets only other parts of their variables."""
+    parts = frozenset(each for each in live if _STEP in each)
+    if not parts or any(isinstance(s, Unsupported) for s in walk(loop)):
+        return live
+    targets = [_part(s.target)[0] for s in walk(loop) if isinstance(s, Assign)]
+    return live - {part for part in parts if not any(_overlap(part, target) for target in targets)}
+
+
+def _overlap(one: str, other: str) -> bool:
+    shorter, longer = sorted((one, other), key=len)
+    return f"{longer}{_STEP}".startswith(f"{shorter}{_STEP}")
+
+
+def _whole_names(live: Live) -> Live:
+    return frozenset(part.partition(_STEP)[0] for part in live)
+
+
 def _before(statement: Statement, after: Live, exits: _Exits, result: dict[int, Live]) -> Live:
     match statement:
         case Block(statements):
             # What a block declares ends with it, wherever jumps may lead.
             declared = (s.variable for s in statements if isinstance(s, Declare))
-            after = after - {v.name for v in declared if v.storage == "local"}
+            after = _without(after, {v.name for v in declared if v.storage == "local"})
             for inner in reversed(statements):
                 after = _before(inner, after, exits, result)
             return after
         case Assign(target, operator, value, _):
             used = exits.used(value, *expressions(statement))
-            if target.steps or operator is not None:
-                return after | used | {target.variable.name}
-            return (after - {target.variable.name}) | used
+            part, is_all = _part(target)
+            if operator is not None or not is_all:
+                return after | used | {part}
+            return _without(after, {part}) | used
         case Declare(variable, _):
-            return after - {variable.name}
+            return _without(after, {variable.name})
         case Evaluate(value, _) | Assume(value, _):
             return after | exits.used(value)
         case If(condition, then, otherwise, _):
@@ -394,7 +453,7 @@ def _before(statement: Statement, after: Live, exits: _Exits, result: dict[int, 
 
 
 def _loop(loop: Loop, after: Live, exits: _Exits, result: dict[int, Live]) -> Live:
-    result[loop.ordinal] = result.get(loop.ordinal, frozenset()) | after
+    result[loop.ordinal] = result.get(loop.ordinal, frozenset()) | _set_in(loop, after)
     condition = exits.used(loop.condition) if loop.condition is not None else frozenset[str]()
     head = after | condition
     while True:
@@ -410,7 +469,7 @@ def _loop(loop: Loop, after: Live, exits: _Exits, result: dict[int, Live]) -> Li
 def exposed(statements: tuple[Statement, ...]) -> Live:
     """The variables that some statements may read before they assign them."""
     nothing: Live = frozenset()
-    return _before(Block(statements), nothing, _Exits(nothing, nothing, nothing), {})
+    return _whole_names(_before(Block(statements), nothing, _Exits(nothing, nothing, nothing), {}))
 
 
 def exposed_in(loop: Loop) -> Live:
@@ -421,4 +480,4 @@ def exposed_in(loop: Loop) -> Live:
     step = _before(loop.step, nothing, ends, unused)
     body = _before(loop.body, step, replace(ends, at_continue=step), unused)
     tested = body | (ends.used(loop.condition) if loop.condition is not None else nothing)
-    return _before(loop.prologue, tested, ends, unused)
+    return _whole_names(_before(loop.prologue, tested, ends, unused))

@@ -348,7 +348,8 @@ class Scop:
     nest; `outdated` parameters are values at function entry of variables that have other ones by now; `held`:
     for each outermost loop the variables that have the values of parameters all through it, by isl names;
     `valued`: for each loop those that have other values of parameters all through it, with the value,
-    `{ [value] }`, in which iterators of loops around it are parameters (`AROUND`)."""
+    `{ [value] }`, in which iterators of loops around it are parameters (`AROUND`); `enclosed`: the function's
+    own arrays (unique names) that it uses nowhere else."""
 
     context: isl.Set
     loops: dict[int, ScopLoop]
@@ -366,6 +367,7 @@ class Scop:
     outdated: frozenset[str] = frozenset()
     held: Mapping[int, Mapping[str, str]] = field(default_factory=dict[int, Mapping[str, str]])
     valued: Mapping[int, Mapping[str, isl.Set]] = field(default_factory=dict[int, Mapping[str, isl.Set]])
+    enclosed: frozenset[str] = frozenset()
 
     @property
     def shown_parameters(self) -> dict[str, str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 import islpy as isl
 
@@ -133,6 +134,38 @@ def never_exposed(conflicts: Conflicts, read: Access) -> bool:
     accesses = [a for a in conflicts.scop.accesses if a.memory is read.memory]
     writes = [a for a in accesses if a.kind == "write" and a.exact]
     return covered(conflicts, read, writes, 0)
+
+
+def unused_elsewhere(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
+    """True if a variable is used in the nest alone, and each read outside of a loop sees a value that was
+    written outside of it, with no run of the loop between the two: the write and the read are in the same
+    iteration of the loops that the read shares with the loop, and on the same side of it in their bodies."""
+    name, scop = memory.variable.name, conflicts.scop
+    inside = next((s for s in scop.statements if ordinal in s.loops), None)
+    if name not in scop.enclosed or inside is None:
+        return False
+    loops = inside.loops[: inside.loops.index(ordinal) + 1]
+
+    def side(access: Access) -> tuple[int, bool]:
+        """Number of the loops around the loop that are around an access too; True if it comes before."""
+        statement = conflicts.statement(access)
+        pairs = zip(statement.loops, loops, strict=False)
+        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        return shared, statement.position[shared] < inside.position[shared]
+
+    of_variable = (a for a in scop.accesses if a.memory.variable.name == name)
+    outside = [a for a in of_variable if ordinal not in conflicts.statement(a).loops]
+    writes = [a for a in outside if a.kind == "write" and a.exact]
+    return all(
+        covered(
+            conflicts,
+            read,
+            [w for w in writes if side(w) == side(read) and w.memory is read.memory],
+            side(read)[0],
+        )
+        for read in outside
+        if read.kind == "read"
+    )
 
 
 def last_iteration_writes_all(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:

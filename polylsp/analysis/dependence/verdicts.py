@@ -14,6 +14,7 @@ from polylsp.analysis.dependence.privatisation import (
     is_copied,
     last_iteration_writes_all,
     needs_no_value,
+    unused_elsewhere,
 )
 from polylsp.analysis.dependence.remaining_conflicts import MOST_OBSTACLES, obstructed, separated
 from polylsp.analysis.dependence.scalars import LoopScalars
@@ -124,7 +125,7 @@ def _classify(
     if not conflicts.meet(accesses, accesses, ordinal):
         return
     name = memory.variable.source_name
-    live = scalars.live(memory.variable.name)
+    live = scalars.live(memory.variable.name) and not unused_elsewhere(conflicts, memory, ordinal)
     search = next((s for s in scalars.searches if memory.variable in s.variables), None)
     if search is not None and not memory.shape:
         if memory.variable == search.variables[0]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -10,8 +11,8 @@ import islpy as isl
 from polylsp.analysis.scop.symbolic_value import Compare, Notation, Poly, Symbol, is_affine
 from polylsp.analysis.scop.walk_scope import Scope, header
 from polylsp.analysis.scop.walk_state import Environment, Opaque
-from polylsp.ir.effects import effects, walk
-from polylsp.ir.program import Assign, Loop, Statement, Unsupported, Variable, within
+from polylsp.ir.effects import effects, places_in, walk
+from polylsp.ir.program import Assign, Loop, Statement, Unsupported, Variable, is_whole_array, within
 from polylsp.poly.budget import parsed_set
 from polylsp.poly.scop import Scop, with_parameters
 
@@ -26,7 +27,8 @@ def with_values(
     scope: Scope,
 ) -> Scop:
     """A model with the variables that have values of its parameters, from its loops, the values before each,
-    and the iterators around it; it begins in an environment, and ends in `scope`."""
+    and the iterators around it, and with the arrays that only its statements use; it begins in an
+    environment, and ends in `scope`."""
     held, valued = dict[int, Mapping[str, str]](), dict[int, Mapping[str, isl.Set]]()
     assigned = [s for s in walk(*statements) if isinstance(s, Assign)]
     named = effects(*statements).variables
@@ -35,7 +37,17 @@ def with_values(
         if not around:
             held[loop.ordinal] = _held(kept, before, scope)
         valued[loop.ordinal] = _valued(kept, before, around, scope)
-    return replace(scop, outdated=_outdated(environment, scope), held=held, valued=valued)
+    mentions, inside = scope.parameters.mentions, local_arrays_named(*statements)
+    enclosed = frozenset(name for name, count in inside.items() if mentions.get(name) == count)
+    outdated = _outdated(environment, scope)
+    return replace(scop, outdated=outdated, held=held, valued=valued, enclosed=enclosed)
+
+
+def local_arrays_named(*statements: Statement) -> Mapping[str, int]:
+    """For each local array of constant extents whose address goes nowhere (unique name), the number of its
+    uses by name in some statements."""
+    found = (place.variable for place in places_in(*statements))
+    return Counter(v.name for v in found if v.storage == "local" and not v.escapes and is_whole_array(v))
 
 
 def _outdated(environment: Environment, scope: Scope) -> frozenset[str]:

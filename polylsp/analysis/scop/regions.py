@@ -27,7 +27,7 @@ from polylsp.analysis.scop.obstacles import (
     obstacle,
     sequential_as_written,
 )
-from polylsp.analysis.scop.parameter_variables import with_values
+from polylsp.analysis.scop.parameter_variables import local_arrays_named, with_values
 from polylsp.analysis.scop.paths import LoopEntry, sets_pointers
 from polylsp.analysis.scop.reductions import usual_starts
 from polylsp.analysis.scop.summaries import Calls
@@ -131,7 +131,8 @@ def cut(function: Function, calls: Calls, live: frozenset[str], budget: Budget) 
     used = own.variables | calls.counters(own.calls) | {*function.parameters}
     ordered = tuple(sorted(used, key=lambda v: v.name))
     addresses, usual = _addresses(function, calls), usual_starts(function.body)
-    parameters = Parameters(addresses=addresses, usual=usual, assigned=tuple(_assigned(function)))
+    assigned, mentions = tuple(_assigned(function)), local_arrays_named(function.body)
+    parameters = Parameters(addresses=addresses, usual=usual, assigned=assigned, mentions=mentions)
     state = Scope(parameters, {}, effects(), isl.Set("{ [] }"), calls=calls)
     walker = _Cutter(state, calls, budget, [], {}, {}, live, ordered, led_elsewhere(function.body))
     walker.block(function.body.statements)

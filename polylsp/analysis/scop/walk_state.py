@@ -6,7 +6,7 @@ Also spells symbolic values for people.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Union
 
@@ -162,7 +162,8 @@ class Parameters:
     `addresses` records where the addresses of the function's variables escape to; `usual` are variables that
     surely start loops with usual values (see `reductions.py`); `renamed` are the bases of pointers into
     memory that has another name too, with the reason why that name is not known; `assigned` are the
-    assignments of pointers to pointer variables."""
+    assignments of pointers to pointer variables; `mentions` counts the uses of each local array by its name
+    in the function, if its address goes nowhere."""
 
     texts: dict[str, str] = field(default_factory=dict)
     types: dict[str, Type] = field(default_factory=dict)
@@ -177,6 +178,7 @@ class Parameters:
     usual: frozenset[str] = frozenset()
     renamed: dict[str, Rejection] = field(default_factory=dict)
     assigned: tuple[PointerCopy, ...] = ()
+    mentions: Mapping[str, int] = field(default_factory=dict[str, int])
     _by_key: dict[Hashable, str] = field(default_factory=dict)
     _counts: dict[str, int] = field(default_factory=dict)
     """By the stem of names, the number up to which all of them are used."""
