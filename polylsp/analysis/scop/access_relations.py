@@ -7,6 +7,7 @@ arrays or counters overflow, and, for Python, at which a subscript counts from t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from itertools import combinations
 
@@ -503,10 +504,11 @@ def to_scop(
     for ordinal, frame in region.frames.items():
         frame.obstacles += region.tainted[:1]
         copies = [c for c in parameters.addresses.copies if c.position < frame.loop.site.first]
+        assigned = [c for c in parameters.assigned if copies and c.position < frame.loop.site.first]
         if parameters.addresses.stored or led or copies:
             inside = [a for a in accesses if ordinal in statements[a.statement].loops]
             frame.obstacles += _held_elsewhere(inside, parameters.addresses)
-            frame.obstacles += _led_to_each_other(inside, copies)
+            frame.obstacles += _led_to_each_other(inside, copies, assigned)
         if not parameters.renamed.keys().isdisjoint(bases.values()):
             inside = [a for a in accesses if ordinal in statements[a.statement].loops]
             frame.obstacles += _accessed_by_two_names(inside, bases, parameters)
@@ -572,11 +574,18 @@ def _accessed_by_two_names(
     return []
 
 
-def _led_to_each_other(accesses: list[Access], copies: list[PointerCopy]) -> list[Rejection]:
+def _led_to_each_other(
+    accesses: list[Access], copies: list[PointerCopy], assigned: list[PointerCopy]
+) -> list[Rejection]:
     """Reason why the order of some accesses cannot be told: they are made through two pointers, one of which
-    was assigned to the other. That these do not overlap would be a poor assumption."""
+    was assigned to the other, by way of variables (`assigned`) too, or set to a member that is accessed
+    beside it. That these do not overlap would be a poor assumption."""
     memories = {a.memory.name: a for a in accesses} if copies else {}
-    ways = {name: _origins(_way(a.memory), copies) for name, a in memories.items()}
+    known = [*copies, *_by_other_names(copies, assigned)]
+    ways = {name: _origins(_way(a.memory), known) | _storage(a.memory) for name, a in memories.items()}
+    every = [*known, *assigned]
+    wide = {name: ways[name] | _origins(_way(a.memory), every) for name, a in memories.items()}
+    targets = {copy.target for copy in known}
     written = {a.memory.name for a in accesses if a.kind == "write"}
     for one in memories.values():
         own = [copy for copy in copies if copy.target == _way(one.memory)]
@@ -589,8 +598,10 @@ def _led_to_each_other(accesses: list[Access], copies: list[PointerCopy]) -> lis
     for one, other in combinations(memories.values(), 2):
         left, right = one.memory, other.memory
         is_copied = not ways[left.name].isdisjoint(ways[right.name])
+        ends = wide[left.name], wide[right.name]
+        is_copied = is_copied or not (ends[0].isdisjoint(ends[1]) or targets.isdisjoint(ends[0] | ends[1]))
         if is_copied and not written.isdisjoint((left.name, right.name)) and may_overlap(left, right):
-            text = f"`{left.path}` and `{right.path}` may lead to one object: one is a copy"
+            text = f"`{left.path}` and `{right.path}` may lead to one object: one is set to the other"
             return [Rejection("may-alias", one.site, text, "use one of them in the loop")]
     return []
 
@@ -610,6 +621,29 @@ def _origins(way: Way, copies: Sequence[PointerCopy]) -> frozenset[Way]:
 
 
 _MOST_ORIGINS = 32
+
+
+def _by_other_names(copies: Sequence[PointerCopy], assigned: Sequence[PointerCopy]) -> list[PointerCopy]:
+    """The copies of pointers in memory that `q` leads to, as those of `r`, for each assignment `q = r`."""
+
+    def renamed(way: Way, name: PointerCopy) -> Way:
+        return (name.source[0], (*name.source[1], *way[1])) if way[0] == name.target[0] else way
+
+    found = (
+        replace(copy, target=renamed(copy.target, name), source=renamed(copy.source, name))
+        for copy in copies
+        for name in assigned
+        if name.target[0] in (copy.target[0], copy.source[0])
+    )
+    return [copy for copy in found if copy.target != copy.source]
+
+
+def _storage(memory: Memory) -> frozenset[Way]:
+    """The ways to members that contain a memory, behind the last pointer that leads to it."""
+    fields = [step for step in memory.shape if step != "[]"]
+    behind = memory.shape[max(memory.followed, default=0) :]
+    first = len(fields) - sum(step != "[]" for step in behind)
+    return frozenset((memory.variable.name, tuple(fields[: k + 1])) for k in range(first, len(fields)))
 
 
 def _way(memory: Memory) -> Way:
