@@ -378,7 +378,7 @@ def _part(place: Place) -> tuple[str, bool]:
         match step, of_type:
             case Index(Constant(number), None), Array(element):
                 key, of_type = f"{key}{_STEP}{number}", element
-            case Field(name, of_member), Struct() if of_member is not None:
+            case Field(name, of_member, shares=()), Struct(union=False) if of_member is not None:
                 key, of_type = f"{key}{_STEP}{name}", of_member
             case _:
                 return key, False
