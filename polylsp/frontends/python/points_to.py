@@ -153,7 +153,11 @@ class PointsTo:
         declared = self.scope.declarations.get(root) if root not in self.values.local else None
         of_module = variable_of_module(declared.path) if isinstance(declared, Imported) else ""
         if of_module not in ("", root):
-            yield Edge("is", f"{of_module}.{rest}" if rest else of_module)
+            # The path in the module can begin with an imported name again (`from tqdm import tqdm`), and
+            # would grow for ever.
+            is_short = rest.count(".") < _MOST_LABELS
+            whole = f"{of_module}.{rest}" if rest else of_module
+            yield Edge("is", whole) if is_short else Edge("element", of_module)
         of, _, label = path.rpartition(".")
         if of:
             for edge in self._edges_of(of):
