@@ -309,16 +309,18 @@ def facts(
 
 def _decided_by_names(function: Function, loops: list[Loop], known: dict[int, Verdict]) -> dict[int, Verdict]:
     """The verdicts, with those that the names alone give loops which are unknown by their models. One that
-    rests on functions of unknown effect stays unknown: their purity would help."""
+    rests on functions of unknown effect stays unknown: their purity would help; so does one that rests on
+    values, where the model says what would help."""
     by_ordinal, found = {loop.ordinal: loop for loop in loops}, dict(known)
     for ordinal, by_names in function.independent:
         before = known.get(ordinal) or Unknown(_not_reached(by_ordinal[ordinal]))
-        if not isinstance(before, Unknown) or before.would_help:
+        by_purity = any(one.kind == "pure-call" for one in by_names.assumptions)
+        by_values = any(one.kind == "distinct-values" for one in by_names.assumptions)
+        if not isinstance(before, Unknown) or (before.would_help and (by_purity or by_values)):
             continue
         code = before.rejection.code
         # Loops that compute with no numbers in arrays stay silent, and those that whole arrays replace.
         if code != "whole-arrays" and not (code == "generic-iterable" and ordinal in function.aside):
-            by_purity = any(one.kind == "pure-call" for one in by_names.assumptions)
             found[ordinal] = replace(before, would_help=by_names.assumptions) if by_purity else by_names
     found |= {
         ordinal: verdict

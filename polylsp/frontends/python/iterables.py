@@ -25,7 +25,15 @@ from polylsp.frontends.python.lowering_scope import (
 )
 from polylsp.frontends.python.nodes import nodes_in, own_nodes
 from polylsp.frontends.python.places import not_a_number, place_of
-from polylsp.frontends.python.scalar_expressions import count, is_range, range_bounds, value, whole_number
+from polylsp.frontends.python.scalar_expressions import (
+    RangeBounds,
+    count,
+    is_range,
+    range_bounds,
+    stepped_bounds,
+    value,
+    whole_number,
+)
 from polylsp.frontends.python.variables import settled
 from polylsp.ir.program import Call, Constant, Expr, Index, Place, Read, Site
 
@@ -48,13 +56,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A counter from `start` up or down to `stop`, which it does not reach. `plain`: it is the loop variable
-    itself, of the name `name`; else the `given` values are computed from it."""
+    """A counter from `start` up or down to `stop`, which it does not reach. A `step` that is no number counts
+    up. `plain`: it is the loop variable itself, of the name `name`; else the `given` values are computed from
+    it."""
 
     name: str
     start: Expr
     stop: Expr
-    step: int
+    step: int | Expr
     plain: bool
     given: tuple[Given | Row, ...]
     node: ast.expr
@@ -74,11 +83,13 @@ def counted_by(context: Context, node: ast.For, fx: Effects) -> list[Counted]:
     iterable = node.iter
     path = context.path(iterable.func) if isinstance(iterable, ast.Call) else ""
     if isinstance(iterable, ast.Call) and is_range(context, iterable):
-        return _range(context, node.target, iterable, fx)
+        bounds = stepped_bounds(context, iterable, fx)
+        return _counters(context, node.target, iterable, bounds, fx)
     if isinstance(iterable, ast.Call) and path == "reversed" and len(iterable.args) == 1:
         inner = iterable.args[0]
         if isinstance(inner, ast.Call) and is_range(context, inner):
-            return [_backwards(one) for one in _range(context, node.target, inner, fx)]
+            found = range_bounds(context, inner, fx)
+            return [_backwards(one) for one in _counters(context, node.target, inner, found, fx)]
     if isinstance(iterable, ast.Call) and numpy_functions.numpy_name(path) == "ndindex":
         return _every_index(context, node, iterable, fx)
     if isinstance(iterable, ast.Call) and path == "itertools.product" and ranges_of(iterable):
@@ -97,8 +108,9 @@ def counted_by(context: Context, node: ast.For, fx: Effects) -> list[Counted]:
 
 
 def _backwards(counted: Counted) -> Counted:
-    """The values of a range, the last one first."""
+    """The values of a range whose step is a number, the last one first."""
     start, stop, step, site = counted.start, counted.stop, counted.step, counted.site
+    assert isinstance(step, int)
     last = binary("-", stop, whole(step, site), site)
     if abs(step) != 1:
         size = binary("max", count(start, stop, step, site), whole(0, site), site)
@@ -130,8 +142,9 @@ def _at(value: Callable[[Expr], _Value], number: Callable[[Expr], Expr], counter
     return value(number(counter))
 
 
-def _range(context: Context, target: ast.expr, node: ast.Call, fx: Effects) -> list[Counted]:
-    bounds = range_bounds(context, node, fx)
+def _counters(
+    context: Context, target: ast.expr, node: ast.Call, bounds: RangeBounds | None, fx: Effects
+) -> list[Counted]:
     if bounds is None:
         return []
     start, stop, step = bounds
@@ -176,7 +189,7 @@ def _every_pair(context: Context, node: ast.For, call: ast.Call, fx: Effects) ->
         return []
     found: list[Counted] = []
     for target, one in zip(targets, ranges, strict=True):
-        for counted in _range(context, target, one, fx):
+        for counted in _counters(context, target, one, range_bounds(context, one, fx), fx):
             start, stop = (kept(context, each, one, fx.statements) for each in (counted.start, counted.stop))
             found.append(replace(counted, start=start, stop=stop))
     return found if len(found) == len(targets) else []

@@ -375,7 +375,13 @@ def _nested(context: Context, node: ast.For, counted: list[Counted], level: int)
     stop = one.stop
     if not _is_fixed(stop, node):
         stop = held(context, stop, one.node, statements)
-    least = _least(context, one.start) if one.step > 0 else _above(stop)
+    step = whole(one.step, one.site) if isinstance(one.step, int) else one.step
+    if not _is_fixed(step, node):
+        step = held(context, step, one.node, statements)
+    counts_up = not isinstance(one.step, int) or one.step > 0
+    # A loop with a step that may be negative is analysed for positive ones alone: what stands in it, for all.
+    may_turn = not isinstance(one.step, int) and not is_natural(step, context.counted)
+    least = None if may_turn else _least(context, one.start) if counts_up else _above(stop)
     if least is not None:
         context.counted[counter.name] = least
     before = dict(context.iterators)
@@ -389,8 +395,7 @@ def _nested(context: Context, node: ast.For, counted: list[Counted], level: int)
         inner = block(context, node.body)
         context.depth -= 1
     context.iterators = before
-    step = Assign(place, "+", whole(one.step, one.site), one.site)
-    test = compared("<" if one.step > 0 else ">", Read(place), stop, one.site)
+    test = compared("<" if counts_up else ">", Read(place), stop, one.site)
     loop = Loop(
         context.ordinals[id(node)] + level,
         "for",
@@ -398,7 +403,7 @@ def _nested(context: Context, node: ast.For, counted: list[Counted], level: int)
         Block(),
         test,
         Block((*given, *inner.statements)),
-        Block((step,)),
+        Block((Assign(place, "+", step, one.site),)),
         False,
         header(context, node),
         context.site(node),

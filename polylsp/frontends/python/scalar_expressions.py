@@ -31,8 +31,11 @@ from polylsp.frontends.python.lowering_scope import (
     floored,
     held,
     inverted,
+    is_kept,
+    is_natural,
     negated,
     number_type,
+    places_in,
     power,
     quotient,
     refuse,
@@ -312,6 +315,10 @@ def convert_to(found: Expr, place: Place) -> Expr:
 # --------------------------------------------------------------------------------------------------
 
 
+RangeBounds = tuple[Expr, Expr, int | Expr]
+"""Start, stop and step; the step is an expression where the source gives no number."""
+
+
 def is_range(context: Context, node: ast.Call) -> bool:
     """True for a range, and for `np.arange` of whole numbers, whose elements a loop takes one by one."""
     path = context.path(node.func)
@@ -319,8 +326,10 @@ def is_range(context: Context, node: ast.Call) -> bool:
     return path in RANGES or (numpy_name(path) == "arange" and whole_numbers and not node.keywords)
 
 
-def range_bounds(context: Context, node: ast.Call, fx: Effects) -> tuple[Expr, Expr, int] | None:
-    """Start, stop and step of a range."""
+def stepped_bounds(
+    context: Context, node: ast.Call, fx: Effects, free_step: bool = True
+) -> RangeBounds | None:
+    """Start, stop and step of a range; `free_step`: the step need not be a number."""
     if node.keywords or not 1 <= len(node.args) <= 3 or any(isinstance(a, ast.Starred) for a in node.args):
         refuse(context, fx, "non-affine-bound", node, f"`{context.text(node)}` is not a range of numbers")
         return None
@@ -328,12 +337,29 @@ def range_bounds(context: Context, node: ast.Call, fx: Effects) -> tuple[Expr, E
     if fx.rejections:
         return None
     step = _step(context, node.args[2]) if len(node.args) == 3 else 1
-    if not step:
+    if not step and not (free_step and _is_given(context, values[2])):
         text = f"the step `{context.text(node.args[2])}` of this range is not a constant"
         refuse(context, fx, "non-affine-bound", node.args[2], text, "write the step as a number")
         return None
     start = values[0] if len(values) > 1 else whole(0, context.site(node))
-    return start, values[1] if len(values) > 1 else values[0], step
+    return start, values[1] if len(values) > 1 else values[0], step or values[2]
+
+
+def range_bounds(context: Context, node: ast.Call, fx: Effects) -> tuple[Expr, Expr, int] | None:
+    """Start, stop and step of a range whose step is a number."""
+    found = stepped_bounds(context, node, fx, free_step=False)
+    if found is None or not isinstance(found[2], int):
+        return None
+    return found[0], found[1], found[2]
+
+
+def _is_given(context: Context, step: Expr) -> bool:
+    """True for a step of which the function knows nothing, so that it is assumed to be positive, and for one
+    that is."""
+    if is_natural(step, context.counted):
+        return True
+    read = [place.variable for place in places_in(step)]
+    return bool(read) and is_kept(context, step) and all(one.storage == "parameter" for one in read)
 
 
 def whole_number(context: Context, node: ast.expr, fx: Effects) -> Expr:

@@ -101,7 +101,12 @@ def parted(source: Source, ordinal: int) -> Answer:
         return Declined(f"The loop `{text.header}` does not count up by one.")
     for around in reversed(source.subject.around(ordinal)):
         outer = loop_text(source, around.ordinal)
-        if isinstance(outer, LoopText) and passes(source.subject, ordinal, around.ordinal):
+        # That steps which are no numbers are positive is an assumption of the model alone.
+        if not isinstance(outer, LoopText) or range_arguments(outer.node.iter) is None:
+            continue
+        if ast.unparse(bounds[0]) == ast.unparse(outer.node.target):
+            continue  # the loop begins there
+        if passes(source.subject, ordinal, around.ordinal):
             moving = unstable(source.subject, (around.ordinal, ordinal)) or _kept(source, text)
             return _cut(source, text, outer) if moving is None else moving
     return Declined(f"`{text.node.target.id}` does not always come to the value of a counter around it.")
