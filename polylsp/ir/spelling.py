@@ -85,6 +85,10 @@ def spell(expression: Expr, around: int = 0) -> str:
             return f"({spell(condition)} ? {spell(then)} : {spell(otherwise)})"
         case Call(function, (number,)) if function.endswith('"'):
             return f"{function}[{spell(number)}]"
+        case Call("is True" | "is False" | "is None" as function, (operand,)):
+            return f"{spell(operand, 11)} {function}"
+        case Call("in ()", (operand, *members)):
+            return f"{spell(operand, 11)} in ({', '.join(spell(one) for one in members)})"
         case Call(function, arguments):
             return f"{function}({', '.join(spell(a) for a in arguments)})"
         case Binary("min" | "max" as operator, left, right):

@@ -73,6 +73,8 @@ def _is_open(condition: Expr, scope: Scope) -> bool:
         match node:
             case Call(_, _, pure) if not pure:
                 return False
+            case Call("is True" | "is False" | "is None" | "in ()"):
+                return False  # no number of NumPy is `True`: what an object is may be the same for all inputs
             case AddressOf():
                 return False
             case Read(place) if any(isinstance(step, Index) for step in place.steps):

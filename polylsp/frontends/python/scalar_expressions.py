@@ -270,13 +270,36 @@ def _comparison(context: Context, node: ast.Compare, fx: Effects) -> Expr:
     for operator, right in zip(node.ops, node.comparators, strict=True):
         known = COMPARISON.get(type(operator))
         if known is None:
-            text = f"`{context.text(node)}` is not a comparison of numbers"
-            return refuse(context, fx, "non-affine-condition", node, text)
-        one = compared(known, value(context, left, fx), value(context, right, fx), site)
+            one = _of_object(context, node, operator, left, right, fx)
+        else:
+            one = compared(known, value(context, left, fx), value(context, right, fx), site)
         found = one if found is None else Binary("&&", found, one, INT, site)
         left = right
     assert found is not None
     return found
+
+
+def _of_object(
+    context: Context, node: ast.Compare, operator: ast.cmpop, left: ast.expr, right: ast.expr, fx: Effects
+) -> Expr:
+    """`x is True`, `x is None`, and `x in (1, y)`: a truth value, of which only the operands are known.
+    Numbers that are equal can be two objects (`np.True_ is True`), and NaN is in a tuple with itself."""
+    site, within = context.site(node), Effects(fx.statements, [], fx.certain)
+    match operator, right:
+        case ast.Is() | ast.IsNot(), ast.Constant(value=bool() | None as one) if isinstance(
+            context.kind(left), Number
+        ) and (one is not None or isinstance(left, ast.Name)):  # elements that may be `None` are objects
+            name, numbers = f"is {one}", [left]
+        case ast.In() | ast.NotIn(), ast.Tuple(elts=members) | ast.List(elts=members) | ast.Set(elts=members):
+            name, numbers = "in ()", [left, *members]
+        case _:
+            name, numbers = "", []
+    values = tuple(value(context, one, within) for one in numbers)
+    if not values or within.rejections:
+        text = f"`{context.text(node)}` is not a comparison of numbers"
+        return refuse(context, fx, "non-affine-condition", node, text)
+    truth = Call(name, values, True, INT, site)
+    return inverted(truth, site) if isinstance(operator, ast.NotIn | ast.IsNot) else truth
 
 
 def _logical(context: Context, node: ast.BoolOp, fx: Effects) -> Expr:

@@ -68,6 +68,10 @@ def _why_not(source: Source, node: ast.AST) -> str:
             return _attribute(source, node)
         case ast.Name(id=name, ctx=ast.Load()) if name not in source.local:
             return _outer(source, node)
+        case ast.Compare() if (differing := _of_objects(node)) is not None:
+            return (
+                f"`{ast.unparse(differing)}` on line {source.line(node)} compares objects, and Numba numbers."
+            )
         case ast.Constant(value=None | bool() | int() | float() | complex()):
             return ""
         case _ if isinstance(node, _PLAIN):
@@ -76,6 +80,20 @@ def _why_not(source: Source, node: ast.AST) -> str:
             return _unknown(source, node)
         case _:
             return f"Numba may not compile what stands in `{source.subject.function.name}`."
+
+
+def _of_objects(node: ast.Compare) -> ast.Compare | None:
+    """A comparison that can differ for numbers that are equal: `np.False_ is False` does not hold, and NaN is
+    in a tuple with itself."""
+    left = node.left
+    for operator, right in zip(node.ops, node.comparators, strict=True):
+        of_none = isinstance(right, ast.Constant) and right.value is None
+        if isinstance(operator, ast.Is | ast.IsNot) and not of_none:
+            return node
+        if isinstance(operator, ast.In | ast.NotIn) and constant(left) is None:
+            return node
+        left = right
+    return None
 
 
 def _unknown(source: Source, node: ast.stmt | ast.expr) -> str:
