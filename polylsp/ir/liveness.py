@@ -279,19 +279,6 @@ def _sort_argument(argument: Expr, decisive: set[str]) -> None:
         decisive |= names_in(argument)
 
 
-def stores_one_pointer(assign: Assign, loop: Loop) -> bool:
-    """True if an assignment sets different places to one pointer in the iterations of a loop around it."""
-    changed = effects(loop).scalars
-    used = [n for n in subexpressions(assign.value) if isinstance(n, (Read, AddressOf, Call))]
-    varies = any(
-        isinstance(n, Call) or n.place.variable.name in changed or (isinstance(n, Read) and n.place.steps)
-        for n in used
-    )
-    inside = (n for each in subscripts(assign.target) for n in subexpressions(each))
-    names = {n.place.variable.name for n in inside if isinstance(n, Read)}
-    return bool(used) and not varies and not changed.isdisjoint(names)
-
-
 def equal_pointers(function: Function) -> dict[int, frozenset[frozenset[str]]]:
     """For each loop (ordinal) the pairs of its variables, by their names in the source, that surely lead to
     one place where it starts, in the first or the second round of the loops around it: `x = y` was the last

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from polylsp.ir.effects import effects, expressions, follows_pointer, pointers_followed, walk
+from polylsp.ir.effects import effects, expressions, follows_pointer, loops_in, pointers_followed, walk
 from polylsp.ir.program import (
     AddressOf,
     Array,
@@ -16,11 +16,15 @@ from polylsp.ir.program import (
     Cast,
     Constant,
     Declare,
+    Evaluate,
     Expr,
+    Field,
     Function,
     If,
+    Index,
     Integer,
     Loop,
+    Place,
     Pointer,
     Read,
     Select,
@@ -30,6 +34,7 @@ from polylsp.ir.program import (
     Variable,
     stripped,
     subexpressions,
+    subscripts,
 )
 
 
@@ -156,3 +161,147 @@ def _computed_from(value: Expr) -> set[str]:
             return {"*"} | addresses_given(value)
         case _:
             return set()
+
+
+# --------------------------------------------------------------------------------------------------
+# Copies of pointers: the ways along which two pointers lead to one object.
+# --------------------------------------------------------------------------------------------------
+
+
+Way = tuple[str, tuple[str, ...]]
+"""Variable (unique name) and the members on the way from it to a pointer."""
+
+
+@dataclass(frozen=True, slots=True)
+class PointerCopy:
+    """An assignment after which the pointers at two ways lead to one object; `position` is its last token.
+    `near`: of the pointers that a loop sets, the next one leads to the same element or to one beside it."""
+
+    target: Way
+    source: Way
+    position: int
+    near: bool = False
+
+
+def pointer_copies(function: Function) -> Iterator[PointerCopy]:
+    """The assignments of pointers to pointers in memory; in loops, those of addresses and computed pointers
+    alone, since loops that rotate pointers copy them too; twice where a loop sets many to one place. One that
+    sets a pointer of a table to another one of it has one way as its ends."""
+    inside = {id(s): loop for loop in loops_in(function.body) for s in walk(loop)}
+    saved = {*_saved(function)}
+    for statement in walk(function.body):
+        if isinstance(statement, Assign) and statement.target.steps:
+            loop, way = inside.get(id(statement)), _way(statement.target)
+            if loop is not None and _sets_near(statement, loop):
+                yield PointerCopy(way, way, statement.site.last, near=True)
+            value = stripped(statement.value)
+            if loop is None and isinstance(value, Read) and _way(value.place) == way and way not in saved:
+                yield PointerCopy(way, way, statement.site.last)
+            repeats = loop is not None and _stores_one_pointer(statement, loop)
+            rotates = loop is not None and isinstance(stripped(statement.value), Read)
+            yield from () if rotates and not repeats else _copied(statement)
+            yield from _copied(statement) if repeats else ()
+        elif isinstance(statement, Evaluate):
+            yield from _copied_bytes(statement)
+
+
+def _copied_bytes(statement: Evaluate) -> Iterator[PointerCopy]:
+    """A pointer that a call copies to another one as bytes: `memcpy(&q, &p, sizeof p)`."""
+    call = stripped(statement.value)
+    if isinstance(call, Call) and call.function in ("memcpy", "memmove"):
+        ends = [stripped(each) for each in call.arguments[:2]]
+        ways = [_way(e.place) for e in ends if isinstance(e, AddressOf) and isinstance(e.place.type, Pointer)]
+        if len(ways) == 2 and ways[0] != ways[1]:
+            yield PointerCopy(ways[0], ways[1], statement.site.last)
+
+
+def pointers_assigned(function: Function) -> Iterator[PointerCopy]:
+    """The assignments of pointers to pointer variables."""
+    for statement in walk(function.body):
+        if isinstance(statement, Assign) and not statement.target.steps:
+            yield from _copied(statement)
+
+
+def _copied(statement: Assign) -> Iterator[PointerCopy]:
+    """The pointers that an assignment copies to another one."""
+    target = _way(statement.target)
+    is_copy = statement.operator is None and isinstance(statement.target.type, Pointer)
+    ways = dict.fromkeys(_ways(statement.value)) if is_copy else {}
+    for source in (way for way in ways if way != target):
+        yield PointerCopy(target, source, statement.site.last)
+
+
+def _ways(value: Expr) -> Iterator[Way]:
+    """The ways to the pointers from which a pointer is computed."""
+    match value:
+        case Read(place) | AddressOf(place):
+            yield _way(place)
+        case Cast(operand):
+            yield from _ways(operand)
+        case Binary(_, left, right):
+            yield from (way for end in (left, right) if isinstance(end.type, Pointer) for way in _ways(end))
+        case Select(_, then, otherwise):
+            yield from (way for end in (then, otherwise) for way in _ways(end))
+        case _:
+            pass
+
+
+def _way(place: Place) -> Way:
+    return place.variable.name, tuple(f".{step.name}" for step in place.steps if isinstance(step, Field))
+
+
+def _stores_one_pointer(assign: Assign, loop: Loop) -> bool:
+    """True if an assignment sets different places to one pointer in the iterations of a loop around it."""
+    changed = effects(loop).scalars
+    used = [n for n in subexpressions(assign.value) if isinstance(n, (Read, AddressOf, Call))]
+    varies = any(
+        isinstance(n, Call) or n.place.variable.name in changed or (isinstance(n, Read) and n.place.steps)
+        for n in used
+    )
+    inside = (n for each in subscripts(assign.target) for n in subexpressions(each))
+    names = {n.place.variable.name for n in inside if isinstance(n, Read)}
+    return bool(used) and not varies and not changed.isdisjoint(names)
+
+
+def _saved(function: Function) -> Iterator[Way]:
+    """The ways to pointers that `t = m[i]` keeps in a variable, as those do that change places."""
+    for statement in walk(function.body):
+        if isinstance(statement, Assign) and not statement.target.steps and statement.operator is None:
+            value = stripped(statement.value)
+            if isinstance(value, Read) and isinstance(statement.target.type, Pointer):
+                yield _way(value.place)
+
+
+_SHORT = ("+", "-", "&", "%", "/", ">>")
+
+
+def _sets_near(assign: Assign, loop: Loop) -> bool:
+    """True if an assignment sets different pointers to `p + i` or `p + i % 4` in the iterations of a loop
+    that counts `i` by ones."""
+    match stripped(assign.value):
+        case Binary("+" | "-", base, offset) if isinstance(base.type, Pointer):
+            inside = list(subexpressions(base))
+        case AddressOf(Place(variable, (*steps, Index(offset)))):
+            fixed = [n for each in steps if isinstance(each, Index) for n in subexpressions(each.subscript)]
+            inside = [Read(Place(variable, (), variable.type, assign.site)), *fixed]
+        case _:
+            return False
+    changes = [s for s in walk(loop) if isinstance(s, Assign) and not s.target.steps]
+    changed = {s.target.variable.name for s in changes}
+    parts = list(subexpressions(offset))
+    moving = {n.place.variable.name for n in parts if isinstance(n, Read)} & changed
+    by_one = all(
+        s.operator in ("+", "-") and isinstance(s.value, Constant) and s.value.value == 1
+        for s in changes
+        if s.target.variable.name in moving
+    )
+    short = all(
+        isinstance(n, (Constant, Cast))
+        or (isinstance(n, Read) and not n.place.steps)
+        or (isinstance(n, Binary) and n.operator in _SHORT)
+        for n in parts
+    )
+    fixed = not any(isinstance(n, Read) and n.place.variable.name in changed for n in inside)
+    chosen = (n for each in subscripts(assign.target) for n in subexpressions(each))
+    several = any(isinstance(n, Read) and n.place.variable.name in changed for n in chosen)
+    return bool(moving) and by_one and short and fixed and several

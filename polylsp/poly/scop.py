@@ -17,7 +17,7 @@ from typing import Literal, TypeVar, Union
 
 import islpy as isl
 
-from polylsp.ir.pointer_flow import PointerFlow
+from polylsp.ir.pointer_flow import PointerCopy, PointerFlow
 from polylsp.ir.program import HOLDS, Rejection, Site, Type, Variable
 from polylsp.ir.verdict import Assumption, ReductionOperator
 
@@ -229,19 +229,6 @@ class Addresses:
     copies: tuple[PointerCopy, ...] = ()
     flow: PointerFlow = field(default_factory=PointerFlow)
     data: frozenset[str] = frozenset()
-
-
-Way = tuple[str, tuple[str, ...]]
-"""Variable (unique name) and the members on the way from it to a pointer."""
-
-
-@dataclass(frozen=True, slots=True)
-class PointerCopy:
-    """An assignment after which the pointers at two ways lead to one object; `position` is its last token."""
-
-    target: Way
-    source: Way
-    position: int
 
 
 Reached = Union[ByCallee, ByAddress, None]

@@ -6,10 +6,8 @@ arrays or counters overflow, and, for Python, at which a subscript counts from t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
-from itertools import combinations
 
 import islpy as isl
 
@@ -17,12 +15,12 @@ from polylsp.analysis.scop.delinearisation import consistent
 from polylsp.analysis.scop.objects import (
     Key,
     Plan,
+    accessed_by_two_names,
     grouped,
+    held_elsewhere,
     is_bytewise,
-    is_of_function,
-    is_row,
     key_of,
-    may_overlap,
+    led_to_each_other,
     plan_of,
 )
 from polylsp.analysis.scop.paths import RawAccess, RawStatement, Region
@@ -43,21 +41,18 @@ from polylsp.analysis.scop.symbolic_value import (
 )
 from polylsp.analysis.scop.walk_scope import Frame, header, set_of
 from polylsp.analysis.scop.walk_state import At, Opaque, Parameters, pretty
-from polylsp.ir.program import Integer, Rejection, Site
+from polylsp.ir.program import Integer, Site
 from polylsp.ir.verdict import Assumption
 from polylsp.poly.budget import parsed_map
 from polylsp.poly.scop import (
     Access,
-    Addresses,
     BoundCondition,
     FromEnd,
     IndexElement,
     Memory,
-    PointerCopy,
     Scop,
     ScopLoop,
     ScopStatement,
-    Way,
     first,
 )
 
@@ -507,11 +502,14 @@ def to_scop(
         assigned = [c for c in parameters.assigned if copies and c.position < frame.loop.site.first]
         if parameters.addresses.stored or led or copies:
             inside = [a for a in accesses if ordinal in statements[a.statement].loops]
-            frame.obstacles += _held_elsewhere(inside, parameters.addresses)
-            frame.obstacles += _led_to_each_other(inside, copies, assigned)
+            frame.obstacles += held_elsewhere(inside, parameters.addresses)
+            every = (statements[a.statement].loops for a in inside)
+            inner = {o for each in every for o in each[each.index(ordinal) :]}
+            counters = {region.frames[o].dimension for o in inner}
+            frame.obstacles += led_to_each_other(inside, counters, copies, assigned)
         if not parameters.renamed.keys().isdisjoint(bases.values()):
             inside = [a for a in accesses if ordinal in statements[a.statement].loops]
-            frame.obstacles += _accessed_by_two_names(inside, bases, parameters)
+            frame.obstacles += accessed_by_two_names(inside, bases, parameters)
     loops = {o: _loop(f) for o, f in sorted(region.frames.items())}
     return Scop(
         context,
@@ -528,128 +526,6 @@ def to_scop(
         parameters.addresses,
         tuple(region.address_reads),
     )
-
-
-def _held_elsewhere(accesses: list[Access], addresses: Addresses) -> list[Rejection]:
-    """Reason why the order of some accesses cannot be told: a pointer of unknown value is followed, and the
-    address of a variable that the function or one that it calls has stored, or that is in an initialiser of
-    the pointer, may well be that value. That these do not overlap would be a poor assumption."""
-    led = frozenset[str]().union(*(a.memory.variable.leads_to for a in accesses))
-    for one in accesses:
-        variable, name = one.memory.variable, one.memory.variable.source_name
-        stored = variable.name in addresses.stored and is_of_function(one.memory)
-        if not (stored or (name in led and one.memory.pointer is None)):
-            continue
-        for other in accesses:
-            is_led = name in other.memory.variable.leads_to
-            written = "write" in (one.kind, other.kind) and other.memory is not one.memory
-            if (stored or is_led) and written and may_overlap(one.memory, other.memory):
-                how = "as its initialiser says" if is_led else "whose address is stored"
-                text = f"`{other.memory.path}` may lead to `{name}`, {how}"
-                advice = f"use a variable whose address is not taken instead of `{name}`"
-                if is_led:
-                    advice = f"access `{name}` by its name alone"
-                return [Rejection("may-alias", one.site, text, advice)]
-    return []
-
-
-def _accessed_by_two_names(
-    accesses: list[Access], bases: Mapping[str, str], parameters: Parameters
-) -> list[Rejection]:
-    """Reason why the order of some accesses cannot be told: they are made through a pointer that was computed
-    from one of several others, and through one of these too. That these do not overlap would be a poor
-    assumption; of rows that pointers in memory lead to, it is the usual one."""
-    memories = {a.memory.name: a.memory for a in accesses}
-    written = {a.memory.name for a in accesses if a.kind == "write"}
-    for one, other in combinations(memories.values(), 2):
-        ends = bases[one.name], bases[other.name]
-        why = parameters.renamed.get(ends[0]) or parameters.renamed.get(ends[1])
-        if why is None or ends[0] == ends[1] or written.isdisjoint((one.name, other.name)):
-            continue
-        ways = (_origins(_way(each), parameters.assigned) for each in (one, other))
-        in_rows = one.follows_pointers and other.follows_pointers
-        related = not in_rows and not next(ways).isdisjoint(next(ways))
-        if one.variable == other.variable or (related and may_overlap(one, other)):
-            return [why]
-    return []
-
-
-def _led_to_each_other(
-    accesses: list[Access], copies: list[PointerCopy], assigned: list[PointerCopy]
-) -> list[Rejection]:
-    """Reason why the order of some accesses cannot be told: they are made through two pointers, one of which
-    was assigned to the other, by way of variables (`assigned`) too, or set to a member that is accessed
-    beside it. That these do not overlap would be a poor assumption."""
-    memories = {a.memory.name: a for a in accesses} if copies else {}
-    known = [*copies, *_by_other_names(copies, assigned)]
-    ways = {name: _origins(_way(a.memory), known) | _storage(a.memory) for name, a in memories.items()}
-    every = [*known, *assigned]
-    wide = {name: ways[name] | _origins(_way(a.memory), every) for name, a in memories.items()}
-    targets = {copy.target for copy in known}
-    written = {a.memory.name for a in accesses if a.kind == "write"}
-    for one in memories.values():
-        own = [copy for copy in copies if copy.target == _way(one.memory)]
-        # A loop that sets many pointers to one place stands there twice.
-        several = len({*own}) < len(own) and any(a.row_dimensions for a in accesses if a.memory is one.memory)
-        set_twice = is_row(one.memory) and len({copy.source for copy in own}) < len({*own})
-        if one.memory.name in written and (several or set_twice):
-            text = f"rows of `{one.memory.path}` may overlap: they were set to parts of one object"
-            return [Rejection("may-alias", one.site, text, "use one row in the loop")]
-    for one, other in combinations(memories.values(), 2):
-        left, right = one.memory, other.memory
-        is_copied = not ways[left.name].isdisjoint(ways[right.name])
-        ends = wide[left.name], wide[right.name]
-        is_copied = is_copied or not (ends[0].isdisjoint(ends[1]) or targets.isdisjoint(ends[0] | ends[1]))
-        if is_copied and not written.isdisjoint((left.name, right.name)) and may_overlap(left, right):
-            text = f"`{left.path}` and `{right.path}` may lead to one object: one is set to the other"
-            return [Rejection("may-alias", one.site, text, "use one of them in the loop")]
-    return []
-
-
-def _origins(way: Way, copies: Sequence[PointerCopy]) -> frozenset[Way]:
-    """A way to a pointer, and those from which it may have been copied, as a whole or in part."""
-    found, pending = {way}, [way]
-    while pending and len(found) < _MOST_ORIGINS:
-        variable, members = pending.pop()
-        for copy in copies:
-            owner, copied = copy.target
-            if owner == variable and members[: len(copied)] == copied:
-                origin = copy.source[0], (*copy.source[1], *members[len(copied) :])
-                pending += [origin] if origin not in found else []
-                found.add(origin)
-    return frozenset(found)
-
-
-_MOST_ORIGINS = 32
-
-
-def _by_other_names(copies: Sequence[PointerCopy], assigned: Sequence[PointerCopy]) -> list[PointerCopy]:
-    """The copies of pointers in memory that `q` leads to, as those of `r`, for each assignment `q = r`."""
-
-    def renamed(way: Way, name: PointerCopy) -> Way:
-        return (name.source[0], (*name.source[1], *way[1])) if way[0] == name.target[0] else way
-
-    found = (
-        replace(copy, target=renamed(copy.target, name), source=renamed(copy.source, name))
-        for copy in copies
-        for name in assigned
-        if name.target[0] in (copy.target[0], copy.source[0])
-    )
-    return [copy for copy in found if copy.target != copy.source]
-
-
-def _storage(memory: Memory) -> frozenset[Way]:
-    """The ways to members that contain a memory, behind the last pointer that leads to it."""
-    fields = [step for step in memory.shape if step != "[]"]
-    behind = memory.shape[max(memory.followed, default=0) :]
-    first = len(fields) - sum(step != "[]" for step in behind)
-    return frozenset((memory.variable.name, tuple(fields[: k + 1])) for k in range(first, len(fields)))
-
-
-def _way(memory: Memory) -> Way:
-    """The way to the last pointer that leads to a memory."""
-    last = max(memory.followed, default=0)
-    return memory.variable.name, tuple(s for s in memory.shape[:last] if s != "[]")
 
 
 _LETTERS = {"statement": "S", "test": "T", "join": "J"}

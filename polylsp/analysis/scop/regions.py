@@ -6,7 +6,7 @@ loop with all values that are fixed in it as parameters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -51,21 +51,18 @@ from polylsp.analysis.scop.walk_state import (
     PointerValue,
     Value,
 )
-from polylsp.ir.effects import Effects, effects, loops_in, nodes, places_in, pointers_followed, walk
+from polylsp.ir.effects import Effects, effects, nodes, places_in, pointers_followed, walk
 from polylsp.ir.library import effect_of
-from polylsp.ir.liveness import addresses_held, data_only, stores_one_pointer
-from polylsp.ir.pointer_flow import pointer_flow
+from polylsp.ir.liveness import addresses_held, data_only
+from polylsp.ir.pointer_flow import pointer_copies, pointer_flow, pointers_assigned
 from polylsp.ir.program import (
-    AddressOf,
     Assign,
     Binary,
     Block,
     Call,
-    Cast,
     Constant,
     Evaluate,
     Expr,
-    Field,
     Function,
     If,
     Integer,
@@ -74,7 +71,6 @@ from polylsp.ir.program import (
     Pointer,
     Read,
     Rejection,
-    Select,
     Site,
     Statement,
     Struct,
@@ -84,7 +80,7 @@ from polylsp.ir.program import (
 )
 from polylsp.ir.verdict import Assumption, Sequential
 from polylsp.poly.budget import Budget, Exhausted, over_budget
-from polylsp.poly.scop import Addresses, Guard, PointerCopy, Scop, Way
+from polylsp.poly.scop import Addresses, Guard, Scop
 
 
 @dataclass(frozen=True)
@@ -131,7 +127,7 @@ def cut(function: Function, calls: Calls, live: frozenset[str], budget: Budget) 
     used = own.variables | calls.counters(own.calls) | {*function.parameters}
     ordered = tuple(sorted(used, key=lambda v: v.name))
     addresses, usual = _addresses(function, calls), usual_starts(function.body)
-    assigned, mentions = tuple(_assigned(function)), local_arrays_named(function.body)
+    assigned, mentions = tuple(pointers_assigned(function)), local_arrays_named(function.body)
     parameters = Parameters(addresses=addresses, usual=usual, assigned=assigned, mentions=mentions)
     state = Scope(parameters, {}, effects(), isl.Set("{ [] }"), calls=calls)
     walker = _Cutter(state, calls, budget, [], {}, {}, live, ordered, led_elsewhere(function.body))
@@ -161,68 +157,8 @@ def _addresses(function: Function, calls: Calls) -> Addresses:
     held = addresses_held(function, borrowing | unknown)
     flow = pointer_flow(function, borrowing)
     return Addresses(
-        held, calls.keeping, lent, resetting, tuple(_copies(function)), flow, data_only(function)
+        held, calls.keeping, lent, resetting, tuple(pointer_copies(function)), flow, data_only(function)
     )
-
-
-def _copies(function: Function) -> Iterator[PointerCopy]:
-    """The assignments of pointers to pointers in memory; in loops, those of addresses and computed pointers
-    alone, since loops that rotate pointers copy them too; twice where a loop sets many to one place."""
-    inside = {id(s): loop for loop in loops_in(function.body) for s in walk(loop)}
-    for statement in walk(function.body):
-        if isinstance(statement, Assign) and statement.target.steps:
-            loop = inside.get(id(statement))
-            repeats = loop is not None and stores_one_pointer(statement, loop)
-            rotates = loop is not None and isinstance(stripped(statement.value), Read)
-            yield from () if rotates and not repeats else _copied(statement)
-            yield from _copied(statement) if repeats else ()
-        elif isinstance(statement, Evaluate):
-            yield from _copied_bytes(statement)
-
-
-def _copied_bytes(statement: Evaluate) -> Iterator[PointerCopy]:
-    """A pointer that a call copies to another one as bytes: `memcpy(&q, &p, sizeof p)`."""
-    call = stripped(statement.value)
-    if isinstance(call, Call) and call.function in ("memcpy", "memmove"):
-        ends = [stripped(each) for each in call.arguments[:2]]
-        ways = [_way(e.place) for e in ends if isinstance(e, AddressOf) and isinstance(e.place.type, Pointer)]
-        if len(ways) == 2 and ways[0] != ways[1]:
-            yield PointerCopy(ways[0], ways[1], statement.site.last)
-
-
-def _assigned(function: Function) -> Iterator[PointerCopy]:
-    """The assignments of pointers to pointer variables."""
-    for statement in walk(function.body):
-        if isinstance(statement, Assign) and not statement.target.steps:
-            yield from _copied(statement)
-
-
-def _copied(statement: Assign) -> Iterator[PointerCopy]:
-    """The pointers that an assignment copies to another one."""
-    target = _way(statement.target)
-    is_copy = statement.operator is None and isinstance(statement.target.type, Pointer)
-    ways = dict.fromkeys(_ways(statement.value)) if is_copy else {}
-    for source in (way for way in ways if way != target):
-        yield PointerCopy(target, source, statement.site.last)
-
-
-def _ways(value: Expr) -> Iterator[Way]:
-    """The ways to the pointers from which a pointer is computed."""
-    match value:
-        case Read(place) | AddressOf(place):
-            yield _way(place)
-        case Cast(operand):
-            yield from _ways(operand)
-        case Binary(_, left, right):
-            yield from (way for end in (left, right) if isinstance(end.type, Pointer) for way in _ways(end))
-        case Select(_, then, otherwise):
-            yield from (way for end in (then, otherwise) for way in _ways(end))
-        case _:
-            pass
-
-
-def _way(place: Place) -> Way:
-    return place.variable.name, tuple(f".{step.name}" for step in place.steps if isinstance(step, Field))
 
 
 @dataclass(slots=True)

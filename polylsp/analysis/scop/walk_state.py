@@ -25,8 +25,9 @@ from polylsp.analysis.scop.symbolic_value import (
     Symbol,
     floor_div,
 )
+from polylsp.ir.pointer_flow import PointerCopy
 from polylsp.ir.program import Integer, Rejection, Site, Type, Variable
-from polylsp.poly.scop import Addresses, PointerCopy
+from polylsp.poly.scop import Addresses
 
 ANYWHERE = 1 << 30
 
