@@ -60,7 +60,10 @@ class SharedArgument:
         caller = f"`{self.caller}`" if self.caller else "the file"
         start = f"{caller} calls `{self.function}` with `{self.arguments[0]}`"
         match self.arguments:
-            case (one, other):
+            case (_, other) if other == self.second:
+                names = f"`{other}` by its name and as `{self.first}`"
+                return f"`{self.function}` uses {names}, by way of `{self.caller}`"
+            case (_, other):
                 passed = f"{start} and `{other}`, one array in a call of `{self.caller}`,"
                 return f"{passed} for `{self.first}` and `{self.second}`"
             case (one,) if one == self.second:
@@ -76,6 +79,7 @@ def shared_arguments(
     two parameters of the caller that are one memory in a call of it."""
     given = [(caller, one) for caller in callers for one in _given(caller) if one.function in called]
     found = {each for caller, one in given for each in _repeated(called[one.function], one, caller.name)}
+    found |= set(_named_too(given, called))
     news = found
     while news:
         passed = {
@@ -91,6 +95,35 @@ def shared_arguments(
     return frozenset(found)
 
 
+def _named_too(
+    given: Sequence[tuple[Function, _Given]], called: Mapping[str, Function]
+) -> Iterator[SharedArgument]:
+    """The calls by which a parameter leads to a global variable that the function names."""
+    led = {
+        (one.function, name, variable): SharedArgument(
+            one.function, name, variable.source_name, caller.name, (text,)
+        )
+        for caller, one in given
+        for text, variable in one.variables.items()
+        for name in _parameters(called[one.function], one.numbers[text])
+    }
+    pending = [*led]
+    while pending:
+        function, parameter, variable = pending.pop()
+        for caller, one in given:
+            if caller.name != function or parameter not in one.handed:
+                continue
+            for name in _parameters(called[one.function], one.numbers[parameter]):
+                key = one.function, name, variable
+                if key not in led:
+                    arguments = parameter, variable.source_name
+                    led[key] = SharedArgument(one.function, name, variable.source_name, function, arguments)
+                    pending.append(key)
+    for (function, _, variable), call in led.items():
+        if any(v.name == variable.name for v in effects(called[function].body).variables):
+            yield call
+
+
 @dataclass(frozen=True, slots=True)
 class _Given:
     """The pointers that a call passes: the numbers of the arguments by their words, the global variables at
@@ -104,7 +137,7 @@ class _Given:
 
 @by_identity(1024)
 def _given(caller: Function) -> tuple[_Given, ...]:
-    """The calls of a function that pass several pointers, or a global variable."""
+    """The calls of a function that pass pointers."""
     made = effects(caller.body)
     kept = {v.source_name for v in caller.parameters if v.name not in made.scalars and not v.escapes}
     found: list[_Given] = []
@@ -117,7 +150,7 @@ def _given(caller: Function) -> tuple[_Given, ...]:
                 variable = _global_variable(argument)
                 if variable is not None:
                     variables[spell(argument)] = variable
-        if variables or sum(map(len, numbers.values())) > 1:
+        if numbers:
             found.append(_Given(call.function, numbers, variables, frozenset(kept & numbers.keys())))
     return tuple(found)
 
@@ -125,11 +158,7 @@ def _given(caller: Function) -> tuple[_Given, ...]:
 def _repeated(function: Function, given: _Given, caller: str) -> Iterator[SharedArgument]:
     """A call of a function that passes one memory twice, once for each pair of names in the function."""
     for text, numbers in given.numbers.items():
-        names = _parameters(function, numbers)
-        variable = given.variables.get(text)
-        if variable is not None and any(v.name == variable.name for v in effects(function.body).variables):
-            names.append(variable.source_name)
-        for first, second in combinations(names, 2):
+        for first, second in combinations(_parameters(function, numbers), 2):
             yield SharedArgument(function.name, first, second, caller, (text,))
 
 

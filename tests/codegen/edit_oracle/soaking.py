@@ -30,6 +30,7 @@ CLASSES: dict[str, Callable[[Writer], None]] = {
     "pointers": memory.pointers,
     "addresses": memory.addresses,
     "callees": state.callees,
+    "shared": state.shared_arguments,
     "globals": state.overwritten_globals,
     "out-parameters": state.out_parameters,
     "conversions": value.conversions,

@@ -33,6 +33,44 @@ def out_parameters(w: Writer) -> None:
         w.result(w.pick(s, t, f"{s} + {t}"), kind)
 
 
+def shared_arguments(w: Writer) -> None:
+    """Functions of two arrays that are given one array twice, one that they also name, or two."""
+    kind = w.pick("double", "int", "long", "float")
+    f = w.name("helper")
+    a, b = w.array(kind, where="global"), w.array(kind)
+    low, line, meets = w.pick(
+        ("0", "to[i] = from[i] + 1;", False),
+        ("0", "to[i] += from[i];", False),
+        ("0", "to[i] = from[i + 1];", True),
+        ("1", "to[i] = from[i - 1] + from[i];", True),
+        ("0", "to[n - 1 - i] = from[i];", True),
+        ("0", "to[2 * i % n] = from[i] + 2;", True),
+        ("0", "from[i] = 2; to[i] = from[i] + 1;", False),
+        ("0", "from[0] = 2; to[i] = 3;", True),
+    )
+    is_named = w.chance(30)
+    if is_named:
+        line = line.replace("to[", f"{a}[")
+    const = "" if "from[i] =" in line or "from[0] =" in line else w.pick("", "const ")
+    first, second = (a, a) if is_named or w.chance(60) else w.pick((a, b), (b, a))
+    parameters = f"int n, {kind} *to, {const}{kind} *from"
+    body = w.loop(
+        [f"{each.rstrip(chr(59))};" for each in line.split("; ")],
+        OPEN if meets or first == second else PARALLEL,
+        low,
+        plain=w.chance(50),
+    )
+    w.top += [f"static void {f}({parameters})", "{", *(f"    {each}" for each in body), "}"]
+    call = f"{f}(n, {first}, {second});"
+    if w.chance(25):
+        outer = w.name("helper")
+        w.top.append(f"static void {outer}({parameters}) {{ {f}(n, to, from); }}")
+        call = f"{outer}(n, {first}, {second});"
+    w.code.append(call)
+    if w.chance(30):
+        w.code.append(f"{f}(n, {b}, {a});")
+
+
 def callees(w: Writer) -> None:
     """Functions that keep something from one call to the next, or only look as if."""
     kind = w.pick("double", "int", "long")
