@@ -77,16 +77,20 @@ def shared_arguments(
 ) -> frozenset[SharedArgument]:
     """The calls of some functions, by their names, that pass one memory twice, or a global variable: also by
     two parameters of the caller that are one memory in a call of it."""
-    given = [(caller, one) for caller in callers for one in _given(caller) if one.function in called]
-    found = {each for caller, one in given for each in _repeated(called[one.function], one, caller.name)}
+    given = {c.name: [one for one in _given(c) if one.function in called] for c in callers}
+    found = {
+        each
+        for caller, calls in given.items()
+        for one in calls
+        for each in _repeated(called[one.function], one, caller)
+    }
     found |= set(_named_too(given, called))
     news = found
     while news:
         passed = {
-            SharedArgument(one.function, *names, caller.name, (call.first, call.second))
+            SharedArgument(one.function, *names, call.function, (call.first, call.second))
             for call in news
-            for caller, one in given
-            if caller.name == call.function
+            for one in given.get(call.function, ())
             for names in _passed_on(called[one.function], one, call)
         }
         known = {(each.function, each.first, each.second) for each in found}
@@ -96,32 +100,42 @@ def shared_arguments(
 
 
 def _named_too(
-    given: Sequence[tuple[Function, _Given]], called: Mapping[str, Function]
+    given: Mapping[str, Sequence[_Given]], called: Mapping[str, Function]
 ) -> Iterator[SharedArgument]:
     """The calls by which a parameter leads to a global variable that the function names."""
     led = {
         (one.function, name, variable): SharedArgument(
-            one.function, name, variable.source_name, caller.name, (text,)
+            one.function, name, variable.source_name, caller, (text,)
         )
-        for caller, one in given
+        for caller, calls in given.items()
+        for one in calls
         for text, variable in one.variables.items()
         for name in _parameters(called[one.function], one.numbers[text])
     }
     pending = [*led]
     while pending:
         function, parameter, variable = pending.pop()
-        for caller, one in given:
-            if caller.name != function or parameter not in one.handed:
-                continue
-            for name in _parameters(called[one.function], one.numbers[parameter]):
+        for one in given.get(function, ()):
+            numbers = one.numbers[parameter] if parameter in one.handed else ()
+            for name in _parameters(called[one.function], numbers):
                 key = one.function, name, variable
                 if key not in led:
                     arguments = parameter, variable.source_name
                     led[key] = SharedArgument(one.function, name, variable.source_name, function, arguments)
                     pending.append(key)
     for (function, _, variable), call in led.items():
-        if any(v.name == variable.name for v in effects(called[function].body).variables):
+        if variable.name in _globals(called[function]):
             yield call
+
+
+@by_identity(8192)
+def _globals(function: Function) -> frozenset[str]:
+    """The variables with static storage that a function names (unique names)."""
+    named = effects(function.body).variables
+    return frozenset(v.name for v in named if v.storage in _STATIC)
+
+
+_STATIC = ("global", "static")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +149,7 @@ class _Given:
     handed: frozenset[str]
 
 
-@by_identity(1024)
+@by_identity(8192)
 def _given(caller: Function) -> tuple[_Given, ...]:
     """The calls of a function that pass pointers."""
     made = effects(caller.body)
@@ -191,7 +205,7 @@ def _global_variable(argument: Expr) -> Variable | None:
     match argument:
         case Cast(operand):
             return _global_variable(operand)
-        case AddressOf(Place(variable, steps)) if variable.storage in ("global", "static"):
+        case AddressOf(Place(variable, steps)) if variable.storage in _STATIC:
             at_start = all(isinstance(s, Index) and is_zero(s.subscript) for s in steps)
             return variable if at_start and isinstance(variable.type, (Array, Struct)) else None
         case _:
