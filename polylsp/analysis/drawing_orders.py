@@ -39,7 +39,7 @@ from polylsp.analysis.iteration_space import (
 from polylsp.analysis.scop.regions import Nest
 from polylsp.analysis.scop.summaries import Calls
 from polylsp.ir.effects import effects, loops_in
-from polylsp.ir.liveness import Live, live_after_loops
+from polylsp.ir.liveness import Live, results_of_loops
 from polylsp.ir.program import Function, Rejection
 from polylsp.ir.verdict import Parallel, Verdict
 from polylsp.model.facts import Transform
@@ -365,7 +365,7 @@ def iteration_space(
     removes, of reductions the flow alone, and no pair with a sure write of the element between its ends
     (these follow from the others). `operations` limits isl's work.
     """
-    after = live_after_loops(function, calls.callees(function))
+    after = results_of_loops(function, calls.callees(function))
     loops = loops_in(function.body)
     live = frozenset(name for loop in loops for name in effects(loop).scalars & after[loop.ordinal])
     budget = Budget(operations)

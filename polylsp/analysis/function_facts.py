@@ -34,7 +34,7 @@ from polylsp.core.processes import Mishap
 from polylsp.ir.directive import DirectiveFacts, Misfit
 from polylsp.ir.effects import effects, loops_in, walk
 from polylsp.ir.library import LOCK_CALLS, UNORDERED
-from polylsp.ir.liveness import Live, live_after_loops
+from polylsp.ir.liveness import Live, results_of_loops
 from polylsp.ir.program import Function, Loop, Rejection, Unsupported
 from polylsp.ir.verdict import Dependence, Parallel, Sequential, Unknown, Verdict
 from polylsp.model.facts import (
@@ -256,7 +256,7 @@ def facts(
     started = perf_counter()
     calls = calls.within(function)
     loops = loops_in(function.body)
-    after = live_after_loops(function, calls.callees(function))
+    after = results_of_loops(function, calls.callees(function))
     live = _needed_after(loops, after)
     modelling, budget = wanted.budget, wanted.budget
     found = cut(function, calls, live, modelling)
@@ -373,7 +373,7 @@ def _of_source(nest: NestFacts, loops: list[Loop]) -> NestFacts:
 def nests_of(function: Function, calls: Calls, wanted: Wanted) -> tuple[Nest, ...]:
     """Models of `FunctionFacts.nests`, in the same order."""
     loops = loops_in(function.body)
-    live = _needed_after(loops, live_after_loops(function, calls.callees(function)))
+    live = _needed_after(loops, results_of_loops(function, calls.callees(function)))
     return cut(function, calls.within(function), live, wanted.budget).nests
 
 
@@ -497,7 +497,7 @@ def _directives(
     if expanded is None:
         return found
     made, calls = expanded.function, asked.calls.within(expanded.function)
-    after = live_after_loops(made, calls.callees(made))
+    after = results_of_loops(made, calls.callees(made))
     anew = _Asked(after, calls, _needed_after(loops_in(made.body), after), asked.budget)
     cut_anew = cut(made, calls, anew.live, asked.budget)
     more = _directive_facts(made, [(nest, Conflicts(nest.scop)) for nest in cut_anew.nests], anew, wanted)

@@ -18,6 +18,7 @@ from polylsp.ir.effects import (
     element_of,
     expressions,
     follows_pointer,
+    loops_in,
     may_alias_types,
     names_in,
     walk,
@@ -129,6 +130,25 @@ _BLIND = BORROWING - {"lock", "thread"} | {"hidden-state", "allocation"}
 
 def live_after_loops(function: Function, callees: Callees = _UNKNOWN) -> dict[int, Live]:
     """For each loop (ordinal) the unique names of the variables whose value may be needed after it."""
+    found = _live_parts_after(function, callees)
+    return _with_addresses(function, {ordinal: _whole_names(live) for ordinal, live in found.items()})
+
+
+def results_of_loops(function: Function, callees: Callees = _UNKNOWN) -> dict[int, Live]:
+    """For each loop (ordinal) the variables of `live_after_loops`, but those of which it sets only parts that
+    are not needed."""
+    found = _live_parts_after(function, callees)
+    loops = {loop.ordinal: loop for loop in loops_in(function.body)}
+    needed = {o: _whole_names(_set_in(loops[o], live)) for o, live in found.items()}
+    return _with_addresses(function, needed)
+
+
+def _with_addresses(function: Function, found: dict[int, Live]) -> dict[int, Live]:
+    flow = address_flow(function.body)
+    return {ordinal: live.union(*(flow.get(name, ()) for name in live)) for ordinal, live in found.items()}
+
+
+def _live_parts_after(function: Function, callees: Callees) -> dict[int, Live]:
     known = effects(function.body).variables | frozenset(function.parameters)
     kept = addresses_held(function, callees.borrowing)
     hidden = frozenset(v for v in known if _outlives(v, kept))
@@ -141,9 +161,7 @@ def live_after_loops(function: Function, callees: Callees = _UNKNOWN) -> dict[in
         _Exits(outliving, outliving, outliving, every, hidden, callees.blind),
         result,
     )
-    flow = address_flow(function.body)
-    named = {ordinal: _whole_names(live) for ordinal, live in result.items()}
-    return {ordinal: live.union(*(flow.get(name, ()) for name in live)) for ordinal, live in named.items()}
+    return result
 
 
 def address_flow(part: Statement) -> dict[str, frozenset[str]]:
@@ -440,7 +458,7 @@ def _before(statement: Statement, after: Live, exits: _Exits, result: dict[int, 
 
 
 def _loop(loop: Loop, after: Live, exits: _Exits, result: dict[int, Live]) -> Live:
-    result[loop.ordinal] = result.get(loop.ordinal, frozenset()) | _set_in(loop, after)
+    result[loop.ordinal] = result.get(loop.ordinal, frozenset()) | after
     condition = exits.used(loop.condition) if loop.condition is not None else frozenset[str]()
     head = after | condition
     while True:
