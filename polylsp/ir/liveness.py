@@ -21,6 +21,7 @@ from polylsp.ir.effects import (
     loops_in,
     may_alias_types,
     names_in,
+    nodes,
     walk,
 )
 from polylsp.ir.library import BORROWING, effect_of
@@ -139,7 +140,8 @@ def results_of_loops(function: Function, callees: Callees = _UNKNOWN) -> dict[in
     are not needed."""
     found = _live_parts_after(function, callees)
     loops = {loop.ordinal: loop for loop in loops_in(function.body)}
-    needed = {o: _whole_names(_set_in(loops[o], live)) for o, live in found.items()}
+    held = frozenset[str]().union(*address_flow(function.body).values())
+    needed = {o: _whole_names(_set_in(loops[o], live, held)) for o, live in found.items()}
     return _with_addresses(function, needed)
 
 
@@ -399,12 +401,15 @@ def _joined(key: str, step: str) -> str:
     return f"{key}{_STEP}{step}"
 
 
-def _set_in(loop: Loop, live: Live) -> Live:
-    """The live parts without those of which a loop sets only other parts of their variables."""
+def _set_in(loop: Loop, live: Live, held: Live) -> Live:
+    """The live parts without those of which a loop sets only other parts of their variables. Variables that
+    pointers may hold, or that a call in the loop is given, may be set as a whole."""
     parts = frozenset(each for each in live if _STEP in each)
     if not parts or any(isinstance(s, Unsupported) for s in walk(loop)):
         return live
     targets = [_part(s.target)[0] for s in walk(loop) if isinstance(s, Assign)]
+    lent = (n.place.variable.name for s in walk(loop) for n in nodes(s) if isinstance(n, AddressOf))
+    targets += [*held, *lent]
     return live - {part for part in parts if not any(_overlap(part, target) for target in targets)}
 
 

@@ -58,7 +58,7 @@ def shared_arguments(w: Writer) -> None:
         [f"{each.rstrip(chr(59))};" for each in line.split("; ")],
         OPEN if meets or first == second else PARALLEL,
         low,
-        plain=w.chance(50),
+        plain=True,
     )
     w.top += [f"static void {f}({parameters})", "{", *(f"    {each}" for each in body), "}"]
     call = f"{f}(n, {first}, {second});"
