@@ -149,33 +149,21 @@ def _kernels(again: Again) -> Edit:
     def counted(subject: Subject, ordinal: int, settings: Settings) -> Answer:
         return counters_first(subject, ordinal, settings, prepared, again)
 
-    return _integrating(_inlining(_walking(counted, again), again), again)
+    return _inlining(_inlining(_walking(counted, again), again), again, statements=True)
 
 
-def _integrating(edit: Edit, again: Again) -> Edit:
-    """An edit on the text with the statements of helpers in the place of calls, if none is made otherwise."""
-
-    def whole(subject: Subject, ordinal: int, settings: Settings) -> Answer:
-        first = edit(subject, ordinal, settings)
-        if not isinstance(first, Declined) or not ordinal or not subject.companions:
-            return first
-        from polylsp.targets.gpu.inlined_helpers import integrated
-
-        return integrated(subject, ordinal, settings, edit, again) or first
-
-    return whole
-
-
-def _inlining(edit: Edit, again: Again) -> Edit:
-    """An edit on the text with helpers that take structures as expressions, if none is made otherwise."""
+def _inlining(edit: Edit, again: Again, *, statements: bool = False) -> Edit:
+    """An edit on the text with helpers that take structures as expressions, or as `statements` before those
+    that call them, if none is made otherwise."""
 
     def whole(subject: Subject, ordinal: int, settings: Settings) -> Answer:
         first = edit(subject, ordinal, settings)
         if not isinstance(first, Declined) or not ordinal or not subject.companions:
             return first
-        from polylsp.targets.gpu.inlined_helpers import inlined
+        from polylsp.targets.gpu.inlined_helpers import inlined, integrated
 
-        return inlined(subject, ordinal, settings, edit, again) or first
+        rewritten = integrated if statements else inlined
+        return rewritten(subject, ordinal, settings, edit, again) or first
 
     return whole
 
