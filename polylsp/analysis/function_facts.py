@@ -227,14 +227,14 @@ class Wanted:
     these; `operations` are the isl operations that one loop may take, `functions` is the size of the file
     (`file_size`) among whose functions those of all loops are shared out. `resident`: code of the file
     outside of functions, or around calls, places data on a device. `serial` are the functions of the file
-    with tasks that no parallel region calls. `shared` are the calls in the file that pass one memory twice.
-    `presuming`: loops may rest on branches not being taken."""
+    with tasks that no parallel region calls, `shared` the calls in the file that pass one memory to the
+    function twice. `presuming`: loops may rest on branches not being taken."""
 
     schedules: bool = True
     operations: int = 2_000_000
     resident: bool = False
     serial: frozenset[str] = frozenset()
-    shared: frozenset[SharedArgument] = frozenset()
+    shared: tuple[SharedArgument, ...] = ()
     functions: int = file_size(1)
     relations: bool = False
     presuming: bool = True
@@ -243,10 +243,6 @@ class Wanted:
     def budget(self) -> Budget:
         """The budget of one function."""
         return Budget(self.operations, self.functions)
-
-    def passed_to(self, function: Function) -> tuple[SharedArgument, ...]:
-        """The calls of a function that pass one memory twice, in a fixed order."""
-        return tuple(sorted(each for each in self.shared if each.function == function.name))
 
 
 def facts(
@@ -271,7 +267,7 @@ def facts(
     verdicts = [
         without_copied_pointers(function, loops, asked.verdicts(nest, conflicts)) for nest, conflicts in every
     ]
-    shared, sites = wanted.passed_to(function), {loop.ordinal: loop.header for loop in loops}
+    shared, sites = wanted.shared, {loop.ordinal: loop.header for loop in loops}
     if shared:
         verdicts = [
             without_shared_arguments(conflicts, own, shared, sites, budget)
@@ -536,7 +532,7 @@ def _directive_facts(
         return [(nest, Conflicts(nest.scop)) for nest in cut_anew.nests]
 
     serial = function.name in wanted.serial
-    shared = wanted.passed_to(function)
+    shared = wanted.shared
     known = asked.scalars, asked.calls, wanted.resident, asked.budget, serial, shared
     models = Models(model_of, of_thread, *known)
     if locked is None:

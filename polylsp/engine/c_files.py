@@ -411,11 +411,11 @@ def _serial(prepared: list[tuple[int, Prepared]]) -> frozenset[str]:
     return serial_functions(functions) & (with_tasks | called | {"main"})
 
 
-def _shared(prepared: list[tuple[int, Prepared]]) -> frozenset[SharedArgument]:
+def _shared(prepared: list[tuple[int, Prepared]]) -> dict[str, tuple[SharedArgument, ...]]:
     """The calls in the file that pass one memory twice to a function of it."""
     functions = {one.function.name: one.function for _, one in prepared}
     callers = [one.function for _, one in prepared if not functions.keys().isdisjoint(one.calls)]
-    return shared_arguments(callers, functions) if callers else frozenset()
+    return shared_arguments(callers, functions) if callers else {}
 
 
 def _has_word(directive: AnyDirective, word: str) -> bool:

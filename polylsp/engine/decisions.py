@@ -70,8 +70,7 @@ def task_of(
 ) -> Task:
     """The task, named so that equal keys mean equal facts, in any process."""
     # Sets are unordered.
-    plain = replace(wanted, serial=frozenset(), shared=frozenset(), schedules=False)
-    exactly = plain, sorted(wanted.serial), wanted.passed_to(prepared.function)
+    exactly = replace(wanted, serial=frozenset(), schedules=False), sorted(wanted.serial)
     key = digest(prepared.key, [s.key for s in summaries], exactly)
     return Task(_named(key, schedules=wanted.schedules), prepared, summaries, wanted, cached)
 
@@ -128,10 +127,8 @@ def _shape(task: Task) -> Hashable | None:
     function, wanted = task.prepared.function, task.wanted
     if not task.prepared.shape or function.directives or not has_questions(task.prepared):
         return None
-    if wanted.passed_to(function):
-        return None
     summaries = tuple((one.name, one.key) for one in task.summaries)
-    return task.prepared.shape, summaries, replace(wanted, serial=frozenset(), shared=frozenset())
+    return task.prepared.shape, summaries, replace(wanted, serial=frozenset())
 
 
 def _is_worth_caching(task: Task) -> bool:

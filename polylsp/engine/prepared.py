@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 from polylsp.analysis.dependence.shared_arguments import SharedArgument
@@ -175,8 +175,8 @@ class Functions:
     `problems(broken)` are the findings outside of functions, apart from those that the functions starting at
     the offsets `broken` report themselves. `resident`: code of the file may keep data on a device for
     functions that do not say so. `serial` are the functions with tasks that no parallel region calls,
-    `shared` the calls that pass one memory twice. `included` are functions that headers define and that those
-    of the file call, or that these call in turn.
+    `shared` the calls that pass one memory twice, by the called function. `included` are functions that
+    headers define and that those of the file call, or that these call in turn.
     `others` is the number of functions of the file that are left out; `questions` those about other files.
     """
 
@@ -184,10 +184,17 @@ class Functions:
     problems: Callable[[frozenset[int]], tuple[FileProblem, ...]]
     resident: bool = False
     serial: frozenset[str] = frozenset()
-    shared: frozenset[SharedArgument] = frozenset()
+    shared: Mapping[str, tuple[SharedArgument, ...]] = field(
+        default_factory=dict[str, "tuple[SharedArgument, ...]"]
+    )
     included: tuple[Prepared, ...] = ()
     others: int = 0
     questions: tuple[Question, ...] = ()
+
+    def wanted_for(self, one: Prepared, wanted: Wanted) -> Wanted:
+        """Requested depth of the analysis of one of the functions."""
+        shared = self.shared.get(one.function.name, ())
+        return replace(wanted, shared=shared) if shared else wanted
 
     @property
     def callable(self) -> list[Prepared]:

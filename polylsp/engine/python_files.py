@@ -10,7 +10,7 @@ from itertools import combinations
 from pathlib import Path
 from time import perf_counter
 
-from polylsp.analysis.dependence.shared_arguments import SharedArgument
+from polylsp.analysis.dependence.shared_arguments import SharedArgument, by_called
 from polylsp.analysis.summarising import callees
 from polylsp.core.language import PYTHON
 from polylsp.core.processes import Mishap, contained
@@ -139,7 +139,7 @@ class _Reader:
         return one
 
 
-def _shared(outlined: Outline, functions: list[Function]) -> frozenset[SharedArgument]:
+def _shared(outlined: Outline, functions: list[Function]) -> dict[str, tuple[SharedArgument, ...]]:
     """The calls in the file that pass one array to two parameters of a function of it, or one that the
     function also uses by its name."""
     called, found = {each.name: each for each in functions if each.parameters}, set[SharedArgument]()
@@ -153,7 +153,7 @@ def _shared(outlined: Outline, functions: list[Function]) -> frozenset[SharedArg
                     SharedArgument(name, first, second, caller, (argument,))
                     for first, second, argument in _repeated(names, given, bodies[name])
                 }
-    return frozenset(found)
+    return by_called(found)
 
 
 def _repeated(

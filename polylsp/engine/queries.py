@@ -112,7 +112,7 @@ def _subject_of(
     # An edit needs the verdicts alone: its request must not wait for isl's scheduler.
     wanted = wanted_of(settings, functions, schedules=False)
     summarised = used(one, called(path, functions, [one], Links(settings)))
-    task = task_of(one, summarised, wanted, cached=settings.cache)
+    task = task_of(one, summarised, functions.wanted_for(one, wanted), cached=settings.cache)
     task = at_hand(task) or task
     found = placed_in(text, prepared, starts, task, decided(task), functions.included)
     if found.language != PYTHON.name:
@@ -126,8 +126,8 @@ def wanted_of(
 ) -> Wanted:
     """Requested depth of the analysis of each function of a file."""
     size = file_size(len(functions.prepared) + functions.others)
-    own = functions.resident, functions.serial, functions.shared
-    return Wanted(schedules, settings.max_operations, *own, size, relations)
+    own = functions.resident, functions.serial
+    return Wanted(schedules, settings.max_operations, *own, functions=size, relations=relations)
 
 
 def placed_in(
@@ -175,7 +175,7 @@ def placed_in(
         one.macros,
         one.language,
         lambda: apart(lambda: _strictly(text, prepared, start, task, included)),
-        shared=task.wanted.passed_to(one.function),
+        shared=task.wanted.shared,
     )
 
 
@@ -336,9 +336,10 @@ class _Run:
         for start, one in prepared:
             if not stream.takes(start):
                 continue
-            answer = state.answers.get(one, Answers()).get(wanted, deciding(one, known), self._given_up)
+            own = functions.wanted_for(one, wanted)
+            answer = state.answers.get(one, Answers()).get(own, deciding(one, known), self._given_up)
             if answer is None and (recorded := self.recorded.get(start)) is not None:
-                task = task_of(one, deciding(one, known), wanted, cached=True)
+                task = task_of(one, deciding(one, known), own, cached=True)
                 if is_about(recorded, task) and task.key not in self._given_up:
                     decided.remember(recorded.facts, task)
                     state.answers[one] = self._remembered(task, task.summaries, recorded)
@@ -351,7 +352,8 @@ class _Run:
         for start, one in urgent_first(waiting, stream.focus):
             if not stream.takes(start):
                 continue
-            whole = task_of(one, deciding(one, known), wanted, cached=self._settings.cache)
+            own = functions.wanted_for(one, wanted)
+            whole = task_of(one, deciding(one, known), own, cached=self._settings.cache)
             pause = partial(begin, name=one.function.name, done=len(answers))
             found = self._found(whole, pause)
             if found is None:
@@ -380,7 +382,8 @@ class _Run:
         found = {each.start: each.answer for each in report.functions}
         placed: list[PlacedFunction] = []
         for start, one in functions.prepared:
-            task = task_of(one, deciding(one, self._known), wanted, cached=True)
+            own = functions.wanted_for(one, wanted)
+            task = task_of(one, deciding(one, self._known), own, cached=True)
             answer = found.get(start)
             if answer is None and has_questions(one) and at_hand(task) is None:
                 return None

@@ -72,17 +72,29 @@ class SharedArgument:
                 return f"{start} for both `{self.first}` and `{self.second}`"
 
 
+def by_called(calls: Iterable[SharedArgument]) -> dict[str, tuple[SharedArgument, ...]]:
+    """Calls by the function that is called, in a fixed order."""
+    found: dict[str, list[SharedArgument]] = {}
+    for call in sorted(calls):
+        found.setdefault(call.function, []).append(call)
+    return {name: tuple(own) for name, own in found.items()}
+
+
 def shared_arguments(
     callers: Iterable[Function], called: Mapping[str, Function]
-) -> frozenset[SharedArgument]:
+) -> dict[str, tuple[SharedArgument, ...]]:
     """The calls of some functions, by their names, that pass one memory twice, or a global variable: also by
     two parameters of the caller that are one memory in a call of it."""
-    given = {c.name: [one for one in _given(c) if one.function in called] for c in callers}
+    every = list(callers)
+    first = [caller for caller in every if _passes_one_twice(caller)]
+    if not first:
+        return {}
+    given = {c.name: [one for one in _given(c) if one.function in called] for c in every}
     found = {
         each
-        for caller, calls in given.items()
-        for one in calls
-        for each in _repeated(called[one.function], one, caller)
+        for caller in first
+        for one in given[caller.name]
+        for each in _repeated(called[one.function], one, caller.name)
     }
     found |= set(_named_too(given, called))
     news = found
@@ -96,7 +108,7 @@ def shared_arguments(
         known = {(each.function, each.first, each.second) for each in found}
         news = {each for each in passed if (each.function, each.first, each.second) not in known}
         found |= news
-    return frozenset(found)
+    return by_called(found)
 
 
 def _named_too(
@@ -167,6 +179,13 @@ def _given(caller: Function) -> tuple[_Given, ...]:
         if numbers:
             found.append(_Given(call.function, numbers, variables, frozenset(kept & numbers.keys())))
     return tuple(found)
+
+
+@by_identity(8192)
+def _passes_one_twice(caller: Function) -> bool:
+    """True if a function passes one pointer several times in a call, or a global variable."""
+    calls = _given(caller)
+    return any(one.variables or any(len(numbers) > 1 for numbers in one.numbers.values()) for one in calls)
 
 
 def _repeated(function: Function, given: _Given, caller: str) -> Iterator[SharedArgument]:
