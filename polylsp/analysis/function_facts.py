@@ -531,10 +531,16 @@ def _directive_facts(
         cut_anew = cut(function, asked.calls.in_thread(number, team), asked.live, asked.budget)
         return [(nest, Conflicts(nest.scop)) for nest in cut_anew.nests]
 
-    serial = function.name in wanted.serial
-    shared = wanted.shared
-    known = asked.scalars, asked.calls, wanted.resident, asked.budget, serial, shared
-    models = Models(model_of, of_thread, *known)
+    models = Models(
+        model_of,
+        of_thread,
+        asked.scalars,
+        asked.calls,
+        wanted.resident,
+        asked.budget,
+        function.name in wanted.serial,
+        wanted.shared,
+    )
     if locked is None:
         return directive_facts(function, models)
     return tuple(

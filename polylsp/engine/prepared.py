@@ -185,7 +185,7 @@ class Functions:
     resident: bool = False
     serial: frozenset[str] = frozenset()
     shared: Mapping[str, tuple[SharedArgument, ...]] = field(
-        default_factory=dict[str, "tuple[SharedArgument, ...]"]
+        default_factory=dict[str, tuple[SharedArgument, ...]]
     )
     included: tuple[Prepared, ...] = ()
     others: int = 0

@@ -132,7 +132,8 @@ _BLIND = BORROWING - {"lock", "thread"} | {"hidden-state", "allocation"}
 def live_after_loops(function: Function, callees: Callees = _UNKNOWN) -> dict[int, Live]:
     """For each loop (ordinal) the unique names of the variables whose value may be needed after it."""
     found = _live_parts_after(function, callees)
-    return _with_addresses(function, {ordinal: _whole_names(live) for ordinal, live in found.items()})
+    flow = address_flow(function.body)
+    return {ordinal: _with_addresses(_whole_names(live), flow) for ordinal, live in found.items()}
 
 
 def results_of_loops(function: Function, callees: Callees = _UNKNOWN) -> dict[int, Live]:
@@ -140,14 +141,15 @@ def results_of_loops(function: Function, callees: Callees = _UNKNOWN) -> dict[in
     are not needed."""
     found = _live_parts_after(function, callees)
     loops = {loop.ordinal: loop for loop in loops_in(function.body)}
-    held = frozenset[str]().union(*address_flow(function.body).values())
-    needed = {o: _whole_names(_set_in(loops[o], live, held)) for o, live in found.items()}
-    return _with_addresses(function, needed)
-
-
-def _with_addresses(function: Function, found: dict[int, Live]) -> dict[int, Live]:
     flow = address_flow(function.body)
-    return {ordinal: live.union(*(flow.get(name, ()) for name in live)) for ordinal, live in found.items()}
+    held = frozenset[str]().union(*flow.values())
+    needed = {o: _whole_names(_set_in(loops[o], live, held)) for o, live in found.items()}
+    return {ordinal: _with_addresses(live, flow) for ordinal, live in needed.items()}
+
+
+def _with_addresses(live: Live, flow: Mapping[str, frozenset[str]]) -> Live:
+    """The live variables, and those to which live pointers may lead."""
+    return live.union(*(flow.get(name, ()) for name in live))
 
 
 def _live_parts_after(function: Function, callees: Callees) -> dict[int, Live]:
@@ -384,9 +386,9 @@ def _part(place: Place) -> tuple[str, bool]:
     for step in place.steps:
         match step, of_type:
             case Index(Constant(number), None), Array(element):
-                key, of_type = f"{key}{_STEP}{number}", element
+                key, of_type = _joined(key, str(number)), element
             case Field(name, of_member, shares=()), Struct(union=False) if of_member is not None:
-                key, of_type = f"{key}{_STEP}{name}", of_member
+                key, of_type = _joined(key, name), of_member
             case _:
                 return key, False
     return key, True

@@ -198,7 +198,7 @@ def pointer_copies(function: Function) -> Iterator[PointerCopy]:
             if loop is None and isinstance(value, Read) and _way(value.place) == way and way not in saved:
                 yield PointerCopy(way, way, statement.site.last)
             repeats = loop is not None and _stores_one_pointer(statement, loop)
-            rotates = loop is not None and isinstance(stripped(statement.value), Read)
+            rotates = loop is not None and isinstance(value, Read)
             yield from () if rotates and not repeats else _copied(statement)
             yield from _copied(statement) if repeats else ()
         elif isinstance(statement, Evaluate):
@@ -258,9 +258,13 @@ def _stores_one_pointer(assign: Assign, loop: Loop) -> bool:
         isinstance(n, Call) or n.place.variable.name in changed or (isinstance(n, Read) and n.place.steps)
         for n in used
     )
-    inside = (n for each in subscripts(assign.target) for n in subexpressions(each))
-    names = {n.place.variable.name for n in inside if isinstance(n, Read)}
-    return bool(used) and not varies and not changed.isdisjoint(names)
+    return bool(used) and not varies and not changed.isdisjoint(_read(*subscripts(assign.target)))
+
+
+def _read(*values: Expr) -> set[str]:
+    """The unique names of the variables that some expressions read."""
+    inside = (n for each in values for n in subexpressions(each))
+    return {n.place.variable.name for n in inside if isinstance(n, Read)}
 
 
 def _saved(function: Function) -> Iterator[Way]:
@@ -280,16 +284,14 @@ def _sets_near(assign: Assign, loop: Loop) -> bool:
     that counts `i` by ones."""
     match stripped(assign.value):
         case Binary("+" | "-", base, offset) if isinstance(base.type, Pointer):
-            inside = list(subexpressions(base))
+            start = _read(base)
         case AddressOf(Place(variable, (*steps, Index(offset)))):
-            fixed = [n for each in steps if isinstance(each, Index) for n in subexpressions(each.subscript)]
-            inside = [Read(Place(variable, (), variable.type, assign.site)), *fixed]
+            start = {variable.name, *_read(*(each.subscript for each in steps if isinstance(each, Index)))}
         case _:
             return False
     changes = [s for s in walk(loop) if isinstance(s, Assign) and not s.target.steps]
     changed = {s.target.variable.name for s in changes}
-    parts = list(subexpressions(offset))
-    moving = {n.place.variable.name for n in parts if isinstance(n, Read)} & changed
+    moving = _read(offset) & changed
     by_one = all(
         s.operator in ("+", "-") and isinstance(s.value, Constant) and s.value.value == 1
         for s in changes
@@ -299,9 +301,7 @@ def _sets_near(assign: Assign, loop: Loop) -> bool:
         isinstance(n, (Constant, Cast))
         or (isinstance(n, Read) and not n.place.steps)
         or (isinstance(n, Binary) and n.operator in _SHORT)
-        for n in parts
+        for n in subexpressions(offset)
     )
-    fixed = not any(isinstance(n, Read) and n.place.variable.name in changed for n in inside)
-    chosen = (n for each in subscripts(assign.target) for n in subexpressions(each))
-    several = any(isinstance(n, Read) and n.place.variable.name in changed for n in chosen)
-    return bool(moving) and by_one and short and fixed and several
+    several = not changed.isdisjoint(_read(*subscripts(assign.target)))
+    return bool(moving) and by_one and short and changed.isdisjoint(start) and several

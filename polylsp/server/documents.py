@@ -110,6 +110,11 @@ class Document:
         return not self.is_whole and self.reported is self.source
 
     @property
+    def is_due(self) -> bool:
+        """True if the analysis of the present text goes on, or is to begin."""
+        return self.needs_quick or self.needs_full
+
+    @property
     def focus(self) -> tuple[Span, ...]:
         """The parts of the text whose functions come first: the one edited last, and those on the screen."""
         return tuple(each for each in (self.edited, self.shown) if each is not None)

@@ -528,7 +528,7 @@ class Jobs:
         told = self._crew.strike(reason, loss.words, killed=loss.killed)
         if self._crew.is_left_alone:
             self._queue.questions.answer_all(_left_alone())
-            if document is not None and (document.needs_quick or document.needs_full):
+            if document is not None and document.is_due:
                 self._stopped.append(document)
                 document.stop()
         if told:

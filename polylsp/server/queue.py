@@ -236,7 +236,7 @@ class Queue:
         )
 
     def _documents(self) -> list[Document]:
-        due = [each for each in self.documents() if each.needs_quick or each.needs_full]
+        due = [each for each in self.documents() if each.is_due]
         return sorted(due, key=_urgency, reverse=True)
 
 

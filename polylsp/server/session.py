@@ -364,10 +364,6 @@ class PolylspServer(LanguageServer):
         """Show a message to the user."""
         self.window_show_message(types.ShowMessageParams(type=kind, message=message))
 
-    def analyses(self, document: Document) -> bool:
-        """True if work on a document goes on, or is to begin."""
-        return document.needs_quick or document.needs_full
-
     def status(self) -> dict[str, Any]:
         """Status of the server: `health` (ok, warning, error), `quiescent`, a `message`, how many open
         documents are `analysing`, how many of their loops were given up, which functions were set aside, and
@@ -376,7 +372,7 @@ class PolylspServer(LanguageServer):
             "health": "error" if self.jobs.trouble else "ok",
             "quiescent": self.jobs.is_idle,
             "message": self.jobs.trouble,
-            "analysing": sum(map(self.analyses, self.documents.values())),
+            "analysing": sum(each.is_due for each in self.documents.values()),
             "givenUp": sum(each.given_up for each in self._findings.values()),
             "setAside": self.jobs.set_aside,
             "compiler": compiler_here(),

@@ -13,15 +13,13 @@ import pytest
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 SETUP = '(add-to-list \'eglot-server-programs \'((c-mode python-mode) . ("polylsp" "serve")))'
+PATIENCE = 900
+"""Seconds until Emacs is ended: none that works needs nearly as long, on a busy machine either."""
 
 
 def test_the_setup_is_the_documented_one() -> None:
     assert SETUP in (HERE / "emacs.el").read_text()
     assert SETUP in (ROOT / "docs/editor.md").read_text()
-
-
-PATIENCE = 900
-"""Seconds until Emacs is ended: none that works needs nearly as long, on a busy machine either."""
 
 
 @pytest.mark.timeout(PATIENCE + 60)

@@ -81,15 +81,14 @@ def by_called(calls: Iterable[SharedArgument]) -> dict[str, tuple[SharedArgument
 
 
 def shared_arguments(
-    callers: Iterable[Function], called: Mapping[str, Function]
+    callers: Sequence[Function], called: Mapping[str, Function]
 ) -> dict[str, tuple[SharedArgument, ...]]:
     """The calls of some functions, by their names, that pass one memory twice, or a global variable: also by
     two parameters of the caller that are one memory in a call of it."""
-    every = list(callers)
-    first = [caller for caller in every if _passes_one_twice(caller)]
+    first = [caller for caller in callers if _passes_one_twice(caller)]
     if not first:
         return {}
-    given = {c.name: [one for one in _given(c) if one.function in called] for c in every}
+    given = {c.name: [one for one in _given(c) if one.function in called] for c in callers}
     found = {
         each
         for caller in first
@@ -258,20 +257,17 @@ def without_shared_arguments(
 ) -> dict[int, Verdict]:
     """The verdicts of a nest's loops, but `Unknown` where one assumes two memories to be apart that a call in
     the file passes as one, if iterations meet there. Where none do, the assumption says so."""
-    found = dict(known)
-    for ordinal, verdict in known.items():
-        if not isinstance(verdict, Parallel):
-            continue
+
+    def in_calls(ordinal: int, verdict: Parallel) -> Parallel | Unknown:
         kept: list[Assumption] = []
         for assumption in verdict.assumptions:
             calls = contradicting((assumption,), shared)
             if calls and _may_meet(conflicts, assumption, ordinal, budget):
-                found[ordinal] = Unknown(_passed(calls[0], sites[ordinal]))
-                break
+                return Unknown(_passed(calls[0], sites[ordinal]))
             kept.append(_or_one(assumption) if calls else assumption)
-        else:
-            found[ordinal] = replace(verdict, assumptions=tuple(kept))
-    return found
+        return replace(verdict, assumptions=tuple(kept))
+
+    return {o: in_calls(o, each) if isinstance(each, Parallel) else each for o, each in known.items()}
 
 
 def without_contradictions(
@@ -305,10 +301,8 @@ def _may_meet(conflicts: Conflicts, assumption: Assumption, ordinal: int, budget
 def _meet_as_one(conflicts: Conflicts, assumption: Assumption, ordinal: int) -> bool:
     """True if a loop may access one element by both of two memories where these are one, other than a
     statement that reads the element by one and then writes it by the other."""
-    first, second = (
-        [a for a in conflicts.scop.accesses if a.memory.path == path and _is_in(conflicts, a, ordinal)]
-        for path in assumption.subjects
-    )
+    accesses = [a for a in conflicts.scop.accesses if ordinal in conflicts.statement(a).loops]
+    first, second = ([a for a in accesses if a.memory.path == path] for path in assumption.subjects)
     every = [*first, *second]
     if (
         not (first and second)
@@ -346,10 +340,6 @@ def as_in_call(conflicts: Conflicts, call: SharedArgument) -> Conflicts | None:
 def _shape(access: Access) -> tuple[object, ...]:
     memory = access.memory
     return memory.dimensions, memory.strides, memory.inner_strides
-
-
-def _is_in(conflicts: Conflicts, access: Access, ordinal: int) -> bool:
-    return ordinal in conflicts.statement(access).loops
 
 
 def _meet(conflicts: Conflicts, one: Access, other: Access) -> bool:

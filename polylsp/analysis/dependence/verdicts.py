@@ -20,7 +20,13 @@ from polylsp.analysis.dependence.remaining_conflicts import MOST_OBSTACLES, obst
 from polylsp.analysis.dependence.scalars import LoopScalars
 from polylsp.analysis.dependence.witness import first_iterations, out_of_bounds
 from polylsp.analysis.scop.delinearisation import consistent
-from polylsp.analysis.scop.objects import is_set_to, may_be_led_to, may_overlap, overlap_assumptions
+from polylsp.analysis.scop.objects import (
+    is_set_to,
+    may_be_led_to,
+    may_overlap,
+    overlap_assumptions,
+    reached_by_several,
+)
 from polylsp.ir.liveness import equal_pointers
 from polylsp.ir.program import Array, Function, Loop, Rejection, Site, Variable
 from polylsp.ir.spelling import spell
@@ -355,7 +361,7 @@ def _rows_differ(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
     inner = {
         conflicts.scop.loops[o].dimension for a in accesses for o in conflicts.statement(a).loops[depth:]
     }
-    return len({a.row for a in accesses}) > 1 or any(not a.row_dimensions.isdisjoint(inner) for a in accesses)
+    return reached_by_several(accesses, inner)
 
 
 # --- What stands in the way --------------------------------------------------------------

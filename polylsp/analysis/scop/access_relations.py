@@ -6,7 +6,7 @@ arrays or counters overflow, and, for Python, at which a subscript counts from t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 
 import islpy as isl
@@ -494,22 +494,8 @@ def to_scop(
         for access in raw.accesses:
             plan = plans[key_of(access)]
             accesses.append(access_of(number, name, domain, raw, access, plan, plans, parameters))
-    led = any(access.memory.variable.leads_to for access in accesses)
     bases = {plan.memory.name: base for (base, _), plan in plans.items()}
-    for ordinal, frame in region.frames.items():
-        frame.obstacles += region.tainted[:1]
-        copies = [c for c in parameters.addresses.copies if c.position < frame.loop.site.first]
-        assigned = [c for c in parameters.assigned if copies and c.position < frame.loop.site.first]
-        if parameters.addresses.stored or led or copies:
-            inside = [a for a in accesses if ordinal in statements[a.statement].loops]
-            frame.obstacles += held_elsewhere(inside, parameters.addresses)
-            every = (statements[a.statement].loops for a in inside)
-            inner = {o for each in every for o in each[each.index(ordinal) :]}
-            counters = {region.frames[o].dimension for o in inner}
-            frame.obstacles += led_to_each_other(inside, counters, copies, assigned)
-        if not parameters.renamed.keys().isdisjoint(bases.values()):
-            inside = [a for a in accesses if ordinal in statements[a.statement].loops]
-            frame.obstacles += accessed_by_two_names(inside, bases, parameters)
+    _add_alias_obstacles(region, statements, accesses, bases, parameters)
     loops = {o: _loop(f) for o, f in sorted(region.frames.items())}
     return Scop(
         context,
@@ -526,6 +512,36 @@ def to_scop(
         parameters.addresses,
         tuple(region.address_reads),
     )
+
+
+def _add_alias_obstacles(
+    region: Region,
+    statements: Sequence[ScopStatement],
+    accesses: Sequence[Access],
+    bases: Mapping[str, str],
+    parameters: Parameters,
+) -> None:
+    """Add to each loop the reasons why the order of its accesses cannot be told. `bases` are those of the
+    pointers that lead to memories, by the names of these."""
+    led = any(access.memory.variable.leads_to for access in accesses)
+    renamed = not parameters.renamed.keys().isdisjoint(bases.values())
+    for ordinal, frame in region.frames.items():
+        frame.obstacles += region.tainted[:1]
+        copies = [c for c in parameters.addresses.copies if c.position < frame.loop.site.first]
+        followed = parameters.addresses.stored or led or copies
+        if not (followed or renamed):
+            continue
+        inside = [a for a in accesses if ordinal in statements[a.statement].loops]
+        if followed:
+            frame.obstacles += held_elsewhere(inside, parameters.addresses)
+        if copies:
+            assigned = [c for c in parameters.assigned if c.position < frame.loop.site.first]
+            every = (statements[a.statement].loops for a in inside)
+            inner = {o for each in every for o in each[each.index(ordinal) :]}
+            counters = {region.frames[o].dimension for o in inner}
+            frame.obstacles += led_to_each_other(inside, counters, copies, assigned)
+        if renamed:
+            frame.obstacles += accessed_by_two_names(inside, bases, parameters)
 
 
 _LETTERS = {"statement": "S", "test": "T", "join": "J"}

@@ -560,27 +560,19 @@ def led_to_each_other(
     was assigned to the other, by way of variables (`assigned`) too, or set to a member that is accessed
     beside it. That these do not overlap would be a poor assumption. `counters` are those of the loop and the
     ones in it, which may choose among rows."""
-    memories = {a.memory.name: a for a in accesses} if copies else {}
+    memories = {a.memory.name: a for a in accesses}
+    written = {a.memory.name for a in accesses if a.kind == "write"}
+    for one in memories.values():
+        own = [copy for copy in copies if copy.target == _way(one.memory)]
+        by_it = [a for a in accesses if a.memory is one.memory]
+        if one.memory.name in written and reached_by_several(by_it, counters) and _rows_overlap(by_it, own):
+            text = f"rows of `{one.memory.path}` may overlap: they were set to parts of one object"
+            return [Rejection("may-alias", one.site, text, "use one row in the loop")]
     known = [*copies, *_by_other_names(copies, assigned)]
     ways = {name: _origins(_way(a.memory), known) | _storage(a.memory) for name, a in memories.items()}
     every = [*known, *assigned]
     wide = {name: ways[name] | _origins(_way(a.memory), every) for name, a in memories.items()}
     targets = {copy.target for copy in known}
-    written = {a.memory.name for a in accesses if a.kind == "write"}
-    for one in memories.values():
-        found = [copy for copy in copies if copy.target == _way(one.memory)]
-        own = [copy for copy in found if not copy.near and copy.source != copy.target]
-        by_it = [a for a in accesses if a.memory is one.memory]
-        chosen = set[str]().union(*(a.row_dimensions for a in by_it))
-        differ = len({a.row for a in by_it}) > 1 or not chosen.isdisjoint(counters)
-        # A loop that sets many pointers to one place stands there twice.
-        several = len({*own}) < len(own)
-        set_twice = is_row(one.memory) and len({copy.source for copy in own}) < len({*own})
-        copied = is_row(one.memory) and any(c.source == c.target and not c.near for c in found)
-        beside = any(c.near for c in found) and any(map(_is_behind_first, by_it))
-        if one.memory.name in written and differ and (several or set_twice or copied or beside):
-            text = f"rows of `{one.memory.path}` may overlap: they were set to parts of one object"
-            return [Rejection("may-alias", one.site, text, "use one row in the loop")]
     for one, other in combinations(memories.values(), 2):
         left, right = one.memory, other.memory
         is_copied = not ways[left.name].isdisjoint(ways[right.name])
@@ -590,6 +582,26 @@ def led_to_each_other(
             text = f"`{left.path}` and `{right.path}` may lead to one object: one is set to the other"
             return [Rejection("may-alias", one.site, text, "use one of them in the loop")]
     return []
+
+
+def reached_by_several(accesses: Sequence[Access], counters: set[str]) -> bool:
+    """True if a loop reaches a memory, which some accesses in it are to, by more than one pointer. `counters`
+    are those of the loop and the ones in it."""
+    chosen = set[str]().union(*(a.row_dimensions for a in accesses))
+    return len({a.row for a in accesses}) > 1 or not chosen.isdisjoint(counters)
+
+
+def _rows_overlap(accesses: Sequence[Access], copies: Sequence[PointerCopy]) -> bool:
+    """True if the `copies` that set the pointers to a memory may let rows of it overlap where they are
+    accessed."""
+    memory = accesses[0].memory
+    apart = [copy for copy in copies if not copy.near and copy.source != copy.target]
+    # A loop that sets many pointers to one place stands there twice.
+    several = len({*apart}) < len(apart)
+    set_twice = len({copy.source for copy in apart}) < len({*apart})
+    copied = any(copy.source == copy.target and not copy.near for copy in copies)
+    beside = any(copy.near for copy in copies) and any(map(_is_behind_first, accesses))
+    return several or beside or (is_row(memory) and (set_twice or copied))
 
 
 def _is_behind_first(access: Access) -> bool:
@@ -631,7 +643,7 @@ def _by_other_names(copies: Sequence[PointerCopy], assigned: Sequence[PointerCop
 
 
 def _storage(memory: Memory) -> frozenset[Way]:
-    """The ways to members that contain a memory, behind the last pointer that leads to it."""
+    """The ways to the members that contain a memory: those after the last pointer that is followed to it."""
     fields = [step for step in memory.shape if step != "[]"]
     behind = memory.shape[max(memory.followed, default=0) :]
     first = len(fields) - sum(step != "[]" for step in behind)

@@ -103,10 +103,11 @@ def _tell_why(ls: PolylspServer, answer: Declined) -> None:
 
 
 async def _awaited(ls: PolylspServer, document: Document, span: Span) -> FileReport | None:
-    """Report for a person who asks for the actions at a place: about the function there, if it is analysed
-    in time. Where it is not, the user is told so: an empty list would mean that there is nothing to do."""
+    """Wait for the report of the function at a place, for a person who asks for its actions; returns what is
+    known of the file after some seconds. An empty list would mean that there is nothing to do: where the
+    function is not analysed by then, a message to the user says so."""
     report = await fresh(document, PATIENCE_OF_A_PERSON, span)
-    if ls.analyses(document) and not (document.is_reported or document.reports(span)):
+    if document.is_due and not (document.is_reported or document.reports(span)):
         name = Path(document.path).name
         ls.tell_user(f"{name} is still being analysed: ask again in a moment.", types.MessageType.Info)
     return report

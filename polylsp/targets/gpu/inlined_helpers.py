@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tree_sitter import Node
 
@@ -274,12 +274,15 @@ class _Helper:
 @dataclass(frozen=True, eq=False)
 class _Integration:
     """Integration of helpers into statements of a function. `names` are those of its variables; `local` are
-    the variables of one iteration that are no pointers, and new ones, with `fresh` names, are added there."""
+    the variables of one iteration that are no pointers, and new ones, with `fresh` names, are added there;
+    `callable` are the names of the functions that may be helpers, and `read` those whose syntax was read."""
 
     subject: Subject
     fresh: Fresh
     names: frozenset[str]
     local: set[str]
+    callable: frozenset[str]
+    read: dict[str, _Helper | None] = field(default_factory=dict[str, "_Helper | None"])
 
     @staticmethod
     def of(subject: Subject) -> _Integration:
@@ -288,11 +291,14 @@ class _Integration:
         fresh = Fresh({word for text in texts for word in re.findall(r"\w+", text)})
         local = {v for v in subject.variables if v.storage == "local" and not isinstance(v.type, Pointer)}
         names = frozenset(v.source_name for v in subject.variables)
-        return _Integration(subject, fresh, names, {v.source_name for v in local})
+        callable = frozenset(each.function.name for each in subject.companions)
+        return _Integration(subject, fresh, names, {v.source_name for v in local}, callable)
 
     def statement(self, text: str) -> str | None:
         """A statement after those of the helpers that it calls, on one line; itself where it calls none, and
         `None` where a call cannot be written out."""
+        if self.callable.isdisjoint(re.findall(r"\w+", text)):
+            return text
         now = text
         for _ in range(_MOST_CALLS):
             root = text_node(f"{_HEAD}{now}{_TAIL}")
@@ -311,7 +317,7 @@ class _Integration:
 
     def _is_wanted(self, call: Node) -> bool:
         name = _called(call)
-        if all(one.function.name != name for one in self.subject.companions):
+        if name not in self.callable:
             return False
         helper = self._helper(name)
         if helper is None or helper.has_structures:
@@ -322,6 +328,11 @@ class _Integration:
 
     def _helper(self, name: str) -> _Helper | None:
         """The helper of a name; `None` where its statements cannot stand elsewhere."""
+        if name not in self.read:
+            self.read[name] = self._helper_read(name)
+        return self.read[name]
+
+    def _helper_read(self, name: str) -> _Helper | None:
         known = [each for each in self.subject.companions if each.function.name == name]
         if len(known) != 1 or known[0].function.problems or known[0].function.directives:
             return None
