@@ -194,6 +194,8 @@ Mode = Literal["threads", "lanes", "device"]
 _HANDS_OUT = {"for", "loop", "distribute", "simd", "taskloop", "prange"}
 _RUNS_ALL = {"parallel", "teams", "kernels"}
 _KNOWN_INSIDE = {"parallel", "for", "simd", "loop", "critical", "atomic", "master", "masked", "prange"}
+# Where cancellation is off, as it is by default, these change nothing (OpenMP 5.2, 11.5).
+_CANCELS = {("cancel", "for"), ("cancellation", "point", "for")}
 _EXCLUSIVE = {"critical", "atomic", "master", "masked", "ordered"}
 _COMPUTES = {"parallel", "kernels", "serial"}
 _OPERATORS = {"+", "-", "*", "min", "max", "&", "|", "^", "&&", "||"}
@@ -417,7 +419,10 @@ def _inside(function: Function, loop: Loop, directive: Directive) -> tuple[Direc
         if each.pragma <= directive.pragma or not loop.site.first <= each.at <= loop.site.last:
             continue
         if isinstance(each, UnknownDirective) or not (
-            _is_ordered(each) or says_order(each) or _KNOWN_INSIDE.issuperset(each.words)
+            _is_ordered(each)
+            or says_order(each)
+            or each.words in _CANCELS
+            or _KNOWN_INSIDE.issuperset(each.words)
         ):
             return None
         found.append(each)

@@ -116,6 +116,10 @@ def parallel_region(directed: Directed, directive: AnyDirective) -> ParallelRegi
         ("parallel", "sections"),
     ):
         return None
+    return _followed(directed, directive)
+
+
+def _followed(directed: Directed, directive: Directive) -> ParallelRegion | None:
     if directive.site is None or is_restrained(directive) or _is_on_device(directed, directive):
         return None
     inside = [
@@ -143,9 +147,9 @@ def region_around(directed: Directed, site: Site) -> ParallelRegion | None:
         if d.site is not None
         and within(site, d.site)
         and isinstance(d, Directive)
-        and d.words == ("parallel",)
+        and d.words in (("parallel",), ("parallel", "for"))
     ]
-    return parallel_region(directed, around[-1]) if around else None
+    return _followed(directed, around[-1]) if around else None
 
 
 def is_followed(directed: Directed) -> bool:
@@ -498,8 +502,10 @@ def _by_number(region: ParallelRegion, statement: Simple) -> list[Part]:
     if absent or not _is_thread_number(region, stripped(value)):
         return []
     then, otherwise = (tuple(flat(branch.statements)) for branch in (statement.then, statement.otherwise))
+    # What a loop's header declares stands before the loop in the list, and after its first token.
     sites = [
-        Site(each[0].site.first, each[-1].site.last) if each else statement.site for each in (then, otherwise)
+        Site(min(s.site.first for s in each), each[-1].site.last) if each else statement.site
+        for each in (then, otherwise)
     ]
     parts = [Part("numbered", sites[0], then, number=number)] if then else []
     nested = _by_number(region, otherwise[0]) if len(otherwise) == 1 else []

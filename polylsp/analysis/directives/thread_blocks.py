@@ -42,7 +42,7 @@ _PARAMETER = isl.dim_type.param
 @dataclass(frozen=True)
 class _Use:
     """An access that a thread makes in a part of the region: surely, or (`by_one`) if it is the one that runs
-    the part."""
+    the part. `by_all`: every thread runs it."""
 
     conflicts: Conflicts
     access: Access
@@ -50,6 +50,7 @@ class _Use:
     """Number of loops of the model around the part, whose iterations a barrier may keep apart."""
 
     by_one: bool
+    by_all: bool
 
 
 def block_finding(region: ParallelRegion, of_thread: OfThread) -> Unordered | None:
@@ -103,7 +104,7 @@ def _meeting(region: ParallelRegion, first: list[_Use], second: list[_Use]) -> U
             found = _conflict(source, sink)
             shown = meeting(source.conflicts, found) if found is not None else None
             if shown is not None:
-                return Unordered("no-barrier" if source.by_one or sink.by_one else "blocks", shown)
+                return Unordered("blocks" if source.by_all and sink.by_all else "no-barrier", shown)
     return None
 
 
@@ -183,7 +184,8 @@ def _uses(
                     continue
                 if _is_known(region, conflicts, access):
                     loops = conflicts.statement(access).loops
-                    yield _Use(conflicts, access, sum(each not in inside for each in loops), by_one)
+                    outer = sum(each not in inside for each in loops)
+                    yield _Use(conflicts, access, outer, by_one, part.who == "all")
 
 
 def _is_own(region: ParallelRegion, access: Access) -> bool:
@@ -235,6 +237,13 @@ def _conflict(source: _Use, sink: _Use) -> Conflict | None:
     where = pairs.params()
     for name in named:
         where = where.project_out(_PARAMETER, where.find_dim_by_name(_PARAMETER, name), 1)
+    if not outer:
+        ends_of = ((source, statements[0]), (sink, statements[1]))
+        return (
+            Conflict(one, other, pairs, True)
+            if all(happens_always(use.conflicts, where, (end,), 0) for use, end in ends_of)
+            else None
+        )
     # The models of the two threads differ only in bounds, unless a test of the number leaves something out.
     for scop in (source.conflicts.scop, sink.conflicts.scop):
         ends = [scop.statements[each.statement : each.statement + 1] for each in (one, other)]

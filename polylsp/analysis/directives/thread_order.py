@@ -15,6 +15,7 @@ from polylsp.ir.program import (
     Assign,
     Block,
     Call,
+    Declare,
     Evaluate,
     Expr,
     Function,
@@ -116,6 +117,7 @@ def with_locks(function: Function) -> tuple[Function, tuple[int, ...]] | None:
         return None
     # Locks that may have several names, or be several ones under one name, are taken to be the same.
     alike = not all(map(_is_one_object, named.values()))
+    sections = [(site, name) for site, name in sections if alike or not _is_own(function, named[name], site)]
     words, names = ("critical",), {name: "lock" if alike else f"lock {name}" for name in named}
     added = [Directive("omp", words, (), -1, site.first, site, names[name]) for site, name in sections]
     # A directive comes before the critical section that stands at the same token.
@@ -161,7 +163,26 @@ def _lists(statement: Statement) -> tuple[tuple[Statement, ...], ...]:
             return ()
 
 
+def _is_own(function: Function, lock: Expr, site: Site) -> bool:
+    """True if each thread has the lock of a piece of code for itself: it is declared in the statement of the
+    innermost directive around it that makes threads, and no task may take it to another one."""
+    inside = [d for d in function.directives if d.site is not None and within(site, d.site)]
+    known = [d for d in inside if isinstance(d, Directive)]
+    regions = [d for d in known if "parallel" in d.words]
+    if len(known) < len(inside) or not regions or any("task" in word for d in known for word in d.words):
+        return False
+    variable, region = _lock_variable(lock), regions[-1].site
+    declared = (s.site for s in walk(function.body) if isinstance(s, Declare) and s.variable == variable)
+    return region is not None and any(within(each, region) for each in declared)
+
+
 def _is_one_object(lock: Expr) -> bool:
     """True if an expression is the address of a variable, which no other name has."""
+    variable = _lock_variable(lock)
+    return variable is not None and not isinstance(variable.type, Pointer)
+
+
+def _lock_variable(lock: Expr) -> Variable | None:
+    """The variable whose address an expression is."""
     lock = stripped(lock)
-    return isinstance(lock, AddressOf) and not lock.place.steps and not isinstance(lock.place.type, Pointer)
+    return lock.place.variable if isinstance(lock, AddressOf) and not lock.place.steps else None

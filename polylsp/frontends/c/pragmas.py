@@ -239,9 +239,9 @@ _ON_STATEMENTS: dict[Family, str] = {
     "acc": "parallel|kernels|serial|loop|parallel loop|kernels loop|serial loop|data|host_data|atomic",
 }  # fmt: skip
 _ALONE: dict[Family, str] = {
-    "omp": "barrier|taskwait|taskyield|flush|scan|cancel|cancellation point|threadprivate|target update"
-    "|target enter data|target exit data|declare simd|declare target|declare reduction|declare variant"
-    "|declare mapper|requires|nothing|error|depobj|interop|allocate",
+    "omp": "barrier|taskwait|taskyield|flush|scan|cancel|cancellation point|cancel for|cancellation point for"
+    "|threadprivate|target update|target enter data|target exit data|declare simd|declare target"
+    "|declare reduction|declare variant|declare mapper|requires|nothing|error|depobj|interop|allocate",
     "acc": "enter data|exit data|update|wait|cache|declare|routine|init|shutdown|set",
 }
 _FORMS: dict[Family, dict[tuple[str, ...], bool]] = {
