@@ -240,7 +240,10 @@ class IndexElement:
     """The element `e` of an index array of which the subscript at `dimension` of an access is computed, as
     `factor * e + offset`: `relation` is `S[i] -> [subscripts into the index array]`, over all its subscripts,
     `offset` is `S[i] -> [offset]`, and `far` has the pairs of offsets that are `factor` or more apart.
-    `in_row`: the subscript is not less than that, and less than what the next element gives."""
+    `in_row`: the subscript is not less than that, and less than what the next element gives. `column` is
+    `S[i] -> [column]` where the subscript is `factor * (e + length * column) + offset`, and all offsets are
+    less than `factor` apart; `length` is a parameter's isl name. Where a condition on parameters that
+    `unless` identifies holds, `e` is its subscript; `bounded`: it never is, and no sum wraps around."""
 
     dimension: int
     memory: Memory
@@ -249,15 +252,28 @@ class IndexElement:
     offset: isl.Map
     far: isl.Map
     in_row: bool = False
+    column: isl.Map | None = None
+    length: str = ""
+    unless: Hashable = None
+    bounded: bool = True
 
     def may_differ(self, other: IndexElement) -> isl.Map | None:
         """The pairs of instances in which two subscripts may be equal though the elements of the index array
-        have different values, or are the starts of different rows; `None` for elements of two arrays."""
-        same = self.memory is other.memory and self.factor == other.factor
+        have different values, or are the starts of different rows, of one column; `None` for elements of two
+        arrays."""
+        same = self.memory is other.memory and self.factor == other.factor and self.length == other.length
+        same = same and self.unless == other.unless
         if not same or self.dimension != other.dimension or self.in_row != other.in_row:
             return None
         # Rows that are all moved by as much do not overlap; with a factor of 1, `far` has all other pairs.
         return self.offset.apply_range(self.far).apply_range(other.offset.reverse())
+
+    def in_columns(self, other: IndexElement, pairs: isl.Map) -> tuple[isl.Map, isl.Map]:
+        """Of some pairs of instances, those of one column, and those of two."""
+        if self.column is None or other.column is None:
+            return pairs, isl.Map.empty(pairs.get_space())
+        same = self.column.apply_range(other.column.reverse())
+        return pairs.intersect(same), pairs.subtract(same)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -237,7 +237,8 @@ def _search(subject: Subject, root: LoopFacts, name: str, style: Style) -> _Sear
     scop, region = nest[1].scop, stretch_of(subject, root)
     memory = array_of(subject, scop, region, name)
     inside = [a for a in region.accesses(scop) if a.memory is memory]
-    sure = all(scop.certain(a) and a.kind == "read" for a in inside)
+    chosen = (e for a in region.accesses(scop) for e in a.chosen_by if e.memory is memory)
+    sure = all(scop.certain(a) and a.kind == "read" for a in inside) and all(e.unless is None for e in chosen)
     ends = _ends(subject, scop, region, inside) if memory is not None and sure else None
     if memory is None or ends is None or not isinstance(memory.element, Integer):
         return Declined(f"Which entries of `{name}` the loop uses cannot be written down before it.")
@@ -390,6 +391,9 @@ def _ends(
     than the largest. `None` where they cannot be written before it."""
     elements = touched(scop, accesses, region)
     low, high = smallest(elements, 0), largest(elements, 0)
+    runs = [scop.loops[scop.statements[a.statement].loops[-1]].domain.params() for a in accesses]
+    if any(not each.is_subset(elements.params()) for each in runs):
+        return None  # A condition, as that a pointer is not null, may leave the array alone.
     names = names_before(subject, scop, region)
     first = spelled(low, names) if low is not None else None
     behind = spelled(high.add_constant_val(isl.Val(1)), names) if high is not None else None

@@ -4,8 +4,9 @@ left, or what could not be decided.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import islpy as isl
@@ -100,10 +101,10 @@ def separated(
         if not scalars.lists.keys().isdisjoint((conflict.source.site, conflict.sink.site)):
             return ()
         index = _separating(conflicts, conflict)
-        if index is not None and index.memory.name not in written:
+        if index is not None and index.element.memory.name not in written:
             ends = conflict.source, conflict.sink
-            apart = _separate_elements(conflict)
-            needed[apart or _separate(index, all(map(conflicts.scop.certain, ends)))] = None
+            apart, certain = _separate_elements(conflict), all(map(conflicts.scop.certain, ends))
+            needed |= dict.fromkeys([apart] if apart else _separate(conflicts, index, certain))
             continue
         apart = _fixed_elsewhere(conflicts, conflict, ordinal, written)
         if apart is not None:
@@ -169,14 +170,30 @@ def _equal_inputs(conflicts: Conflicts, conflict: Conflict, ordinal: int) -> tup
     return None
 
 
-def _separate(index: IndexElement, certain: bool) -> Assumption:
-    """The assumption that different elements of an index array give different subscripts; those alone that
-    are used, where data decide that."""
-    array = index.memory.path
-    if index.in_row:
-        return Assumption("other", (array,), f"the values of `{array}` do not decrease")
-    used = "" if certain else " among those that are used"
-    return Assumption("distinct-values", (array,), f"`{array}` has no repeated value{used}")
+@dataclass(frozen=True, eq=False)
+class _Separation:
+    """An element of an index array through which both ends of a conflict find a subscript. `distinct`: some
+    pairs are separated by different values, `spread`: some by the column that they are in."""
+
+    element: IndexElement
+    distinct: bool
+    spread: bool
+
+
+def _separate(conflicts: Conflicts, found: _Separation, certain: bool) -> Iterator[Assumption]:
+    """The assumptions that different elements of an index array give different subscripts, those alone that
+    are used where data decide that; and that all of them stay in one column."""
+    array, length = found.element.memory.path, found.element.length
+    used = "" if certain else " that are used"
+    if found.element.in_row:
+        yield Assumption("other", (array,), f"the values of `{array}` do not decrease")
+    elif found.distinct:
+        among = used and f" among those{used}"
+        yield Assumption("distinct-values", (array,), f"`{array}` has no repeated value{among}")
+    if found.spread:
+        size = conflicts.scop.shown_parameters.get(length, length)
+        sentence = f"any two values of `{array}`{used} differ by less than `{size}`"
+        yield Assumption("other", (array,), sentence)
 
 
 def _separate_elements(conflict: Conflict) -> Assumption | None:
@@ -189,17 +206,21 @@ def _separate_elements(conflict: Conflict) -> Assumption | None:
     return Assumption("other", (text,), f"no two iterations use the same `{readable(text)}`")
 
 
-def _separating(conflicts: Conflicts, conflict: Conflict) -> IndexElement | None:
+def _separating(conflicts: Conflicts, conflict: Conflict) -> _Separation | None:
     """An element of the index array through which both ends of a conflict find a subscript, from two elements
-    in each pair of instances; `None` if there is none."""
+    in each pair of instances in one column; `None` if there is none."""
     for one in conflict.source.chosen_by:
         for other in conflict.sink.chosen_by:
             mixed = one.may_differ(other)
             if mixed is None:
                 continue
             same = one.relation.apply_range(other.relation.reverse()).union(mixed)
-            if not conflicts.possible(conflict.relation.intersect(same)):
-                return one
+            within, across = one.in_columns(other, conflict.relation)
+            spread = conflicts.possible(across)
+            if spread and not (one.bounded and other.bounded):
+                continue
+            if not conflicts.possible(within.intersect(same)):
+                return _Separation(one, not spread or conflicts.possible(within), spread)
     return None
 
 

@@ -7,6 +7,7 @@ arrays or counters overflow, and, for Python, at which a subscript counts from t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 
 import islpy as isl
@@ -14,6 +15,7 @@ import islpy as isl
 from polylsp.analysis.scop.delinearisation import consistent
 from polylsp.analysis.scop.objects import (
     Key,
+    Members,
     Plan,
     accessed_by_two_names,
     grouped,
@@ -30,6 +32,7 @@ from polylsp.analysis.scop.symbolic_value import (
     Choice,
     Compare,
     Condition,
+    Monomial,
     NotAffineError,
     Notation,
     Poly,
@@ -40,7 +43,7 @@ from polylsp.analysis.scop.symbolic_value import (
     remainder,
 )
 from polylsp.analysis.scop.walk_scope import Frame, header, set_of
-from polylsp.analysis.scop.walk_state import At, Opaque, Parameters, pretty
+from polylsp.analysis.scop.walk_state import At, Entry, Opaque, Parameters, pretty
 from polylsp.ir.program import Integer, Site
 from polylsp.ir.verdict import Assumption
 from polylsp.poly.budget import parsed_map
@@ -182,10 +185,11 @@ def access_of(
     access: RawAccess,
     plan: Plan,
     plans: Mapping[Key, Plan],
+    lengths: Mapping[tuple[Key, int], Poly],
     parameters: Parameters,
 ) -> Access:
     """The access of a statement (its number and isl name) as a relation over its domain; `plans` are those of
-    all objects."""
+    all objects, `lengths` those of `_column_lengths`."""
     subscripts, exact, indirect = _subscripts(raw, access, plan)
     relation = _relation(name, raw, plan.memory, subscripts, parameters)
     if access.region is not None:
@@ -212,7 +216,7 @@ def access_of(
         access.assumed,
         access.neighbour,
         beyond if access.region is None else None,
-        _chosen_by(name, raw, access, plan, plans, parameters),
+        _chosen_by(name, raw, access, plan, plans, lengths, parameters),
         is_bytewise(access, plan.memory.element),
     )
 
@@ -228,6 +232,7 @@ def _chosen_by(
     access: RawAccess,
     plan: Plan,
     plans: Mapping[Key, Plan],
+    lengths: Mapping[tuple[Key, int], Poly],
     parameters: Parameters,
 ) -> tuple[IndexElement, ...]:
     """The elements of index arrays that subscripts of an access are computed of; none where a call adds to
@@ -235,24 +240,85 @@ def _chosen_by(
     found: list[IndexElement] = []
     names = frozenset(raw.dimensions)
     at = plan.memory.scoped
-    for subscript, layout in zip(access.path.subscripts, plan.layouts, strict=True):
+    for number, (subscript, layout) in enumerate(zip(access.path.subscripts, plan.layouts, strict=True)):
         known = subscript if isinstance(subscript, Opaque) and access.region is None else None
         entry = None if known is None else known.entry or known.row
         index = None if entry is None else plans.get((entry.base, entry.shape))
         if entry is not None and index is not None and not index.memory.scoped:
             own = parameters.dimensions - names
-            values = (*entry.subscripts, entry.offset, entry.factor)
+            length = lengths.get((key_of(access), number))
+            column, rest = (None, entry.offset) if length is None else _in_columns(entry, length)
+            values = (*entry.subscripts, rest, entry.factor, *(() if column is None else (column,)))
             fixed = entry.factor.symbols.isdisjoint(names)
             if fixed and all(is_affine(s, names) and s.symbols.isdisjoint(own) for s in values):
                 relation = _relation(name, raw, index.memory, list(entry.subscripts), parameters)
-                offset = _value_map(name, raw, entry.offset, parameters)
+                offset = _value_map(name, raw, rest, parameters)
                 far = _far_apart(entry.factor, parameters)
                 in_row = known is not None and known.row is not None
-                found.append(
-                    IndexElement(at, index.memory, relation, entry.factor.terms, offset, far, in_row)
-                )
+                chosen = IndexElement(at, index.memory, relation, entry.factor.terms, offset, far, in_row)
+                if entry.unless is not None or entry.wraps:
+                    chosen = replace(chosen, bounded=False, unless=entry.unless)
+                if column is not None and length is not None:
+                    columns = _value_map(name, raw, column, parameters)
+                    chosen = replace(chosen, column=columns, length=min(length.symbols))
+                found.append(chosen)
         at += 1 if layout is None else len(layout.strides)
     return tuple(found)
+
+
+def _column_lengths(groups: Mapping[Key, Members], parameters: Parameters) -> dict[tuple[Key, int], Poly]:
+    """The lengths of columns in which elements of index arrays choose an element, as in `b[q[k] + d * j]`, by
+    object and number of the subscript: parameters of which products are in all that is added, so that the
+    rest of it is less than the elements' factor apart."""
+    found: dict[tuple[Key, int], Poly] = {}
+    for key, members in groups.items():
+        for number in range(key[1].count("[]")):
+            chosen = [(s, a.path.subscripts[number]) for s, a in members if a.region is None]
+            entries = [
+                (value.entry, frozenset(raw.dimensions))
+                for raw, value in chosen
+                if isinstance(value, Opaque) and value.entry is not None
+            ]
+            products = {s for e, _ in entries for s in e.offset.symbols} - parameters.dimensions
+            lengths = (Poly.atom(Symbol(name)) for name in sorted(products))
+            length = next((each for each in lengths if _is_length(each, entries, parameters)), None)
+            if length is not None:
+                found[key, number] = length
+    return found
+
+
+def _is_length(length: Poly, entries: Sequence[tuple[Entry, frozenset[str]]], parameters: Parameters) -> bool:
+    """True if what is added to elements of index arrays is made of columns of that length."""
+    factor = entries[0][0].factor.as_constant
+    parts = [_in_columns(entry, length) for entry, _ in entries]
+    if factor is None or factor < 1 or any(e.factor != entries[0][0].factor for e, _ in entries):
+        return False
+    columns, rests = [each for each, _ in parts if each is not None], [rest for _, rest in parts]
+    if len(columns) < len(parts) or all(each == columns[0] and not each.symbols for each in columns):
+        return False
+    # What is left has no iterators, and differs by constants.
+    moved = [(rest - rests[0]).as_constant for rest in rests]
+    fixed = length.symbols.union(parameters.dimensions).isdisjoint(rests[0].symbols)
+    known = [each for each in moved if each is not None]
+    if not fixed or len(known) < len(moved) or max(known) - min(known) >= factor:
+        return False
+    affine = (is_affine(c, n) for c, (_, n) in zip(columns, entries, strict=True))
+    return all(affine) and all(length.symbols.isdisjoint(each.symbols) for each in columns)
+
+
+def _in_columns(entry: Entry, length: Poly) -> tuple[Poly | None, Poly]:
+    """The number of columns, each of `factor * length` elements, in what is added to an element of an index
+    array (`None` if that is no whole number), and the rest of it."""
+    ((atom,), _), factor = length.terms[0], entry.factor.as_constant or 1
+    within = [(m, c) for m, c in entry.offset.terms if atom in m]
+    rest = Poly.of({m: c for m, c in entry.offset.terms if atom not in m})
+    if any(c % factor for _, c in within):
+        return None, rest
+    columns: dict[Monomial, int] = {}
+    for monomial, coefficient in within:
+        at = monomial.index(atom)
+        columns[monomial[:at] + monomial[at + 1 :]] = coefficient // factor
+    return Poly.of(columns), rest
 
 
 def _value_map(name: str, raw: RawStatement, value: Poly, parameters: Parameters) -> isl.Map:
@@ -478,6 +544,7 @@ def to_scop(
     statements: list[ScopStatement] = []
     accesses: list[Access] = []
     plans = {key: plan_of(key, members, region, parameters, names) for key, members in groups.items()}
+    lengths = _column_lengths(groups, parameters)
     counts = dict.fromkeys(_LETTERS, 0)
     limits = type_limits(region, parameters)
     limited: dict[int, isl.Set] = {}  # Statements in a row have one domain.
@@ -493,7 +560,7 @@ def to_scop(
         statements.append(ScopStatement(name, domain, loops, raw.position, raw.guards, raw.site))
         for access in raw.accesses:
             plan = plans[key_of(access)]
-            accesses.append(access_of(number, name, domain, raw, access, plan, plans, parameters))
+            accesses.append(access_of(number, name, domain, raw, access, plan, plans, lengths, parameters))
     bases = {plan.memory.name: base for (base, _), plan in plans.items()}
     _add_alias_obstacles(region, statements, accesses, bases, parameters)
     loops = {o: _loop(f) for o, f in sorted(region.frames.items())}

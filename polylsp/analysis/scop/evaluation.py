@@ -35,7 +35,7 @@ from polylsp.analysis.scop.symbolic_value import (
     negate,
     remainder,
 )
-from polylsp.analysis.scop.walk_scope import Scope, may_touch
+from polylsp.analysis.scop.walk_scope import Scope, chosen_element, may_touch
 from polylsp.analysis.scop.walk_state import At, Base, Entry, Member, Opaque, PointerValue, Tie, Value
 from polylsp.ir.effects import element_of
 from polylsp.ir.program import (
@@ -257,7 +257,7 @@ def value_of(expression: Expr, scope: Scope) -> Value:
 
 
 def _keeps_value(expression: Expr) -> bool:
-    """True for a variable, an element or a sum, also converted to a type that has all of its values."""
+    """True for a variable, an element, a sum or a choice, also in a type that has all of its values."""
     while isinstance(expression, Cast):
         to, of = expression.type, expression.operand.type
         if not isinstance(to, Integer) or not isinstance(of, Integer):
@@ -266,7 +266,7 @@ def _keeps_value(expression: Expr) -> bool:
         if not wider and (to.bits, to.signed) != (of.bits, of.signed):
             return False
         expression = expression.operand
-    return isinstance(expression, (Read, Binary, Unary))
+    return isinstance(expression, (Read, Binary, Unary, Select))
 
 
 def declared_extents(
@@ -547,9 +547,9 @@ def _of_element(expression: Binary, left: Value, right: Value, scope: Scope) -> 
         return None
     match operator:
         case "+":
-            return element.plus(other)
+            return element.plus(other, not expression.type.signed)
         case "-" if element is left:
-            return element.plus(-other)
+            return element.plus(-other, not expression.type.signed)
         case "-" if expression.type.signed:
             return element.times(Poly.constant(-1)).plus(other)
         case "*" if fixed and expression.type.signed:
@@ -627,6 +627,8 @@ def _quotient(left: Poly, divisor: int, floors: bool, scope: Scope) -> Poly:
 def _select(expression: Expr, condition: Expr, then: Expr, otherwise: Expr, scope: Scope) -> Value:
     test = _exact(condition, scope)
     a, b = value_of(then, scope), value_of(otherwise, scope)
+    if not isinstance(test, Opaque) and (element := chosen_element(test, a, b, scope)) is not None:
+        return element
     for part in (test, a, b):
         if isinstance(part, (Opaque, PointerValue)):
             return _as_opaque(part, expression, scope)

@@ -7,7 +7,7 @@ condition, or unknown.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import islpy as isl
 
@@ -29,6 +29,7 @@ from polylsp.analysis.scop.walk_state import (
     ANYWHERE,
     At,
     Contents,
+    Entry,
     Environment,
     Member,
     Opaque,
@@ -366,6 +367,8 @@ def merged(
             result[name] = a
         elif (either := _choice(condition, a, b, scope)) is not None:
             result[name] = either
+        elif condition is not None and (element := chosen_element(condition, a, b, scope)) is not None:
+            result[name] = element
         elif (pointer := either_pointer(condition, name, a, b, site, scope)) is not None:
             result[name] = pointer
         else:
@@ -381,6 +384,22 @@ def _choice(
         return None
     found = choice(condition, then, otherwise)
     return found if found.cases <= scope.detail.branches else None
+
+
+def chosen_element(
+    condition: Condition, then: Value | None, otherwise: Value | None, scope: Scope
+) -> Opaque | None:
+    """The value of `p ? p[k] : k`, of which `p` has the elements if it leads anywhere: of a condition on
+    parameters that chooses an element of an array or its subscript. `None` for other choices."""
+    element, number, without = then, otherwise, negate(condition)
+    if not isinstance(element, Opaque):
+        element, number, without = otherwise, then, condition
+    entry = element.entry if isinstance(element, Opaque) else None
+    if not isinstance(element, Opaque) or entry is None or entry.subscripts != (number,):
+        return None
+    plain = entry == Entry(entry.base, entry.shape, entry.subscripts)
+    fixed = condition_symbols(condition).isdisjoint(scope.dimensions)
+    return replace(element, entry=replace(entry, unless=without)) if plain and fixed else None
 
 
 def either_pointer(

@@ -35,13 +35,16 @@ ANYWHERE = 1 << 30
 @dataclass(frozen=True, slots=True)
 class Entry:
     """An element of an array that the nest does not write, by the object that it is in (`base`, `shape`) and
-    its subscripts; the value meant is `factor` times that of the element, plus `offset`."""
+    its subscripts; the value meant is `factor` times that of the element, plus `offset`, which `wraps` around
+    or not. Where the condition `unless` on parameters holds, the subscript stands for the element."""
 
     base: str
     shape: tuple[str, ...]
     subscripts: tuple[Poly, ...]
     factor: Poly = ONE
     offset: Poly = ZERO
+    wraps: bool = False
+    unless: Condition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +64,12 @@ class Opaque:
         known = self.entry is not None or self.row is not None
         return Opaque(self.depth, self.rejection) if known else self
 
-    def plus(self, by: Poly) -> Opaque:
-        """The value and `by`, where no such sum wraps around."""
-        if by == ZERO:
-            return self
+    def plus(self, by: Poly, wraps: bool = False) -> Opaque:
+        """The value and `by`; `wraps`: all such sums are taken modulo the size of their type."""
         entry = self.entry
-        return (
-            self.changed() if entry is None else replace(self, entry=replace(entry, offset=entry.offset + by))
-        )
+        if by == ZERO or entry is None:
+            return self if by == ZERO else self.changed()
+        return replace(self, entry=replace(entry, offset=entry.offset + by, wraps=entry.wraps or wraps))
 
     def times(self, by: Poly) -> Opaque:
         """The value times `by`, where no such product wraps around."""

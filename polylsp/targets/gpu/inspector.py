@@ -9,6 +9,7 @@ other before the edit is made of it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -333,7 +334,8 @@ class _Inspector:
         step, array = place.steps[0], place.variable.source_name
         assert isinstance(step, Index)
         text, name = self._text(step.subscript), self.names[array]
-        value = f"(long)({text})" if array in self.wide else text
+        closed = re.fullmatch(r"[^?:&|^<>=!,]*", text.replace("->", "."))
+        value = f"(long)({text})" if array in self.wide else text if closed else f"({text})"
         lines = _under(f"if ({value} >= {name})", [[_Line(f"{name} = {value} + 1;")]])
         for each in reversed(guards):
             lines = _under(f"if ({each})", [lines])
