@@ -12,7 +12,7 @@ from polylsp.engine.queries import analyse, edit
 from polylsp.ir.verdict import Assumption, Parallel, Verdict, word
 from polylsp.model.action import TARGETS_OF, TRANSFORMS_OF, ActionName, Ask, Declined, applied
 from polylsp.model.facts import FileReport, PlacedFunction
-from tests.codegen.edit_oracle.writing import OPEN, PARALLEL, SEQUENTIAL, Drawn
+from tests.codegen.edit_oracle.writing import OPEN, PARALLEL, ROOM, SEQUENTIAL, Drawn
 from tests.codegen.editing import QUICK
 
 PATH = "drawn.c"
@@ -22,6 +22,8 @@ _CONDITIONS = (
     (r"`(.+)` stays below `(.+)`", "<"),
     (r"`(.+)` is at most `?([^`]+)`?", "<="),
     (r"`(.+)` is greater than `?([^`]+)`?", ">"),
+    # Values of index arrays are less than this.
+    (r"any two values of `.+` that are used differ by less than `(.+)`", f">= {ROOM} +"),
 )
 _OF_NUMBERS = ("is at least", "is not negative", "stays below", "is at most", "is greater than")
 _CHOICE = re.compile(r"\(([^?()]+) \? ([^:()]+) : ([^()]+)\)")

@@ -289,6 +289,11 @@ def _scattered_rows(w: Writer, kind: str, at: str, x: str) -> list[list[str]]:
     w.top.append(f"static {kind} {wide}[{5 * ROOM}];")
     _loop_in_main(w, f"{wide}[k] = drawn_int(-3, 4);", f"{wide}[k]", 5 * ROOM)
     each = f"for (int j = 0; j < {w.pick(per, per, '3', '5')}; j++)"
+    if w.chance(40):
+        d = w.integer(ROOM, ROOM) if w.chance(60) else w.integer(1, 3)
+        forms = [[f"{wide}[{at} + {d} * {k}] = {x} + {k};" for k in range(w.pick(2, 3))]]
+        forms += [[f"for (int j = 0; j < 3; j++) {wide}[{at} + {d} * j] = {x};"]]
+        return [*forms, [f"{wide}[{at} + {d}] = {x};", f"{wide}[{at}] {w.pick('', '+')}= 2;"]]
     return [
         [f"{wide}[2 * {at}] = {x};", f"{wide}[2 * {at} + 1] = 2;"],
         [f"{wide}[2 * {at}] = {x};", f"{wide}[2 * {at} + 2] = 2;"],
