@@ -404,7 +404,7 @@ def _told(low: isl.Aff, ends: Ends, names: Names, where: isl.Set) -> Hull | None
     first, text = spelled(low, names), None
     if len(counts) == 1:
         text = quotient(counts[0], names, _sensible(names, where))
-    text = text or _extreme_text(sorted(counts, key=lambda one: bool(one.is_cst())), names, ends.least)
+    text = text or extreme_text(sorted(counts, key=lambda one: bool(one.is_cst())), names, ends.least)
     if first is None or text is None:
         return None
     return Hull(isl.PwAff.from_aff(low), ends.value, first, text, least=ends.least)
@@ -440,7 +440,7 @@ def _zero(like: isl.Aff) -> isl.Aff:
 # --- In C --------------------------------------------------------------------------------
 
 
-def _extreme_text(values: list[isl.Aff], names: Names, least: bool) -> str | None:
+def extreme_text(values: list[isl.Aff], names: Names, least: bool) -> str | None:
     """The largest of some values, or the `least`."""
     texts = {k: text for k, each in enumerate(values) if (text := spelled(each, names)) is not None}
     return largest_text(values, names, texts, least) if len(texts) == len(values) else None

@@ -23,6 +23,7 @@ from polylsp.emit.affine_bounds import (
     at_least,
     differs,
     exceeds_zero,
+    extreme_text,
     highest_row,
     hull,
     largest_text,
@@ -176,8 +177,9 @@ class Section:
     say in C where these begin and how many they are, and `inner` how many elements the other dimensions
     have. `conditional`: there is nothing in it at parameters at which it would leave the array. `limit`: how
     many rows the array is said to have, if there may be more in the section; `least`: they end at the least
-    of several values; `start`: what `first` is, also where there are no rows; `behind`: the place after the
-    last element of a linear array, if it is one sum."""
+    of several values, and so do, if `chosen`, rows or columns of a linear array; `start`: what `first` is,
+    also where there are no rows; `behind`: the place after the last element of a linear array, if it is one
+    sum."""
 
     text: str
     elements: isl.Set | None
@@ -189,6 +191,7 @@ class Section:
     conditional: bool = False
     limit: str = ""
     least: bool = False
+    chosen: bool = False
     start: isl.PwAff | None = None
     behind: str = ""
 
@@ -224,9 +227,13 @@ def section(
     if found is None and not memory.strides and not memory.fresh:
         found = extent(use, for_any=True)
     is_sized = declared_rows(memory.variable.type, names) is not None
-    if found is None or is_sized or memory.variable.storage != "parameter" or subject.language == PYTHON.name:
+    is_known = is_sized or memory.variable.storage != "parameter" or subject.language == PYTHON.name
+    if found is None or (is_known and not found.chosen):
         return found
     elements, names, runs = use.elements, use.names, _reached(subject, scop, accesses, region)
+    if found.chosen:
+        # The ends of rows and columns that are not there may lie so far back that less than nothing is left.
+        runs = entered(subject, scop, region)
     if use.valued is not None:
         runs = use.valued.told(runs)
     idle = runs.subtract(elements.params())
@@ -240,7 +247,7 @@ def section(
     null = {each: name for each, text in scop.parameters.items() if text == f"{name} != 0"}
     condition = _condition(elements, names, runs, null) if may_be_empty else None
     if condition is None:
-        return replace(found, assumed=True)
+        return None if found.chosen else replace(found, assumed=True)
     count = f"({condition} ? {found.count} : 0)"
     text = f"{name}[{found.first}:{count}]{_whole_rows(subject, memory, found.inner)}"
     return replace(found, text=text, count=count, conditional=True)
@@ -558,15 +565,16 @@ def is_spelled(subject: Subject, of_type: Type, dimension: int, text: str) -> bo
 
 def linear_section(memory: Memory, elements: isl.Set, names: Names) -> Section | None:
     """The part of a linear array that its rows take. Where the last element of a row is the largest of
-    several values, so is the number of elements."""
+    several values, so is the number of elements; an end that is the least of several values is an operand."""
     first = last = Poly.constant(0)
     several: tuple[Poly, list[isl.Aff]] | None = None
+    is_chosen = False
     for k, stride in enumerate(memory.strides):
         step = Poly.of({tuple(Symbol(n) for n in monomial): c for monomial, c in stride})
         own = alone(elements, k)
         low, high = lowest_row(own), highest_row(own)
         start = polynomial(low) if low is not None else None
-        if start is None or high is None or high.least:
+        if start is None or high is None:
             return None
         first = first + start * step
         end = None
@@ -575,8 +583,11 @@ def linear_section(memory: Memory, elements: isl.Set, names: Names) -> Section |
             end, names = polynomial(plain[0]), plain[1]
         if end is not None:
             last = last + end * step
-        elif several is None and (step.as_constant or 0) > 0 and len(high.affs) > 1:
+        elif not high.least and several is None and (step.as_constant or 0) > 0 and len(high.affs) > 1:
             several = step, high.affs
+        elif high.least and (chosen := extreme_text(high.affs, names, least=True)) is not None:
+            names = replace(names, parameters={**names.parameters, chosen: chosen})
+            last, is_chosen = last + Poly.of({(Symbol(chosen),): 1}) * step, True
         else:
             return None
     begin, count = written_sum(first, names), _linear_count(last - first + 1, several, names)
@@ -584,7 +595,7 @@ def linear_section(memory: Memory, elements: isl.Set, names: Names) -> Section |
         return None
     behind = (written_sum(last + 1, names) or "") if several is None else ""
     text = f"{memory.variable.source_name}[{begin}:{count}]"
-    return Section(text, None, first=begin, count=count, behind=behind)
+    return Section(text, None, first=begin, count=count, chosen=is_chosen, behind=behind)
 
 
 def _linear_count(count: Poly, several: tuple[Poly, list[isl.Aff]] | None, names: Names) -> str | None:

@@ -112,6 +112,24 @@ static void f_images(image *restrict a, const image *restrict b)
     }
 }
 
+/* The part of an image that the window of another one touches. */
+static void f_blurred(image *restrict a, const image *restrict b)
+{
+    for (int y = 0; y < a->h; y++)
+        for (int x = 0; x < a->w; x++) {
+            double sum = 0;
+            int count = 0;
+            for (int v = y - 1; v <= y + 1; v++)
+                for (int u = x - 1; u <= x + 1; u++) {
+                    if (v < 0 || v >= b->h || u < 0 || u >= b->w)
+                        continue;
+                    sum += b->d[v * b->w + u];
+                    count++;
+                }
+            a->d[y * a->w + x] += count > 0 ? sum / count : 1;
+        }
+}
+
 typedef struct {
     double x, y;
 } point;
@@ -158,6 +176,13 @@ int main(void)
         image one = {cols, rows, b}, two = {cols, rows, a};
         f_images(&one, &two);
         printf("%.9g\n", sum_of(n, b));
+        image less = {(cols + 1) / 2, (rows + 1) / 2, a}, none = {cols, 0, a};
+        f_blurred(&one, &two);
+        f_blurred(&one, &less);
+        f_blurred(&one, &none);
+        printf("%.9g\n", sum_of(n, b));
+        f_blurred(&less, &one);
+        printf("%.9g\n", sum_of(n, a));
         f_points(n / 2, (point *)b);
         printf("%.9g\n", sum_of(n, b));
         f_planes(1, rows, cols, v, u);
