@@ -241,15 +241,19 @@ _DECLARATIONS = ("declaration", "parameter_declaration")
 def element_words(subject: Subject, variable: Variable, of_type: Type) -> str | None:
     """Name of an element type of a variable: as the declaration of the variable spells it, where the element
     is as many subscripts deep as that has pointers and arrays; `None` where it has no plain name."""
+    if isinstance(of_type, Complex):
+        # `complex` is a macro, which the tree of the source does not count to the type.
+        return f"{_FLOATINGS[of_type.bits]} _Complex"
+    return declared_words(subject, variable, of_type) or plain_words(of_type)
+
+
+def declared_words(subject: Subject, variable: Variable, of_type: Type) -> str | None:
+    """The same of a declaration in the text; `None` of one that a macro makes, or of a member."""
     levels, inner = 0, variable.type
     while isinstance(inner, (Array, Pointer)):
         inner = inner.element if isinstance(inner, Array) else inner.to
         levels += 1
-    if isinstance(of_type, Complex):
-        # `complex` is a macro, which the tree of the source does not count to the type.
-        return f"{_FLOATINGS[of_type.bits]} _Complex"
-    found = _declared(subject, variable, levels) if inner == of_type else None
-    return found or plain_words(of_type)
+    return _declared(subject, variable, levels) if inner == of_type else None
 
 
 def plain_words(of_type: Type) -> str | None:

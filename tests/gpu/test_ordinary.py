@@ -231,6 +231,64 @@ int main(void)
     assert program.output(built) == expected
 
 
+def test_types_of_one_size_are_converted_in_calls(program: Program) -> None:
+    text = """#include <stdio.h>
+#define ARRAY(name, n) name[n]
+typedef char base;
+typedef long long big;
+typedef struct { char c; long long v; } item;
+static void f_named(int n, const base *a, big *b)
+{
+    for (int i = 0; i < n; i++)
+        b[i] += a[i];
+}
+static void f_made_by_macros(int n, const char ARRAY(a, n), long long ARRAY(b, n))
+{
+    for (int i = 0; i < n; i++)
+        b[i] += a[i] * 2;
+}
+static void f_members(int n, item *p)
+{
+    for (int i = 0; i < n; i++)
+        p[i].v += p[i].c;
+}
+static void f_plain(int n, const char *a, long long *b, long *c, const unsigned long long *d)
+{
+    for (int i = 0; i < n; i++)
+        c[i] = a[i] + (long)(b[i] - (long long)d[i]);
+}
+int main(void)
+{
+    base a[30];
+    big b[30];
+    item p[30];
+    long c[30];
+    unsigned long long d[30];
+    for (int i = 0; i < 30; i++) {
+        a[i] = (char)(i * 9 - 100);
+        b[i] = p[i].v = i * 1000000007LL;
+        p[i].c = a[i];
+        d[i] = i;
+    }
+    f_named(30, a, b);
+    f_made_by_macros(30, a, b);
+    f_members(30, p);
+    f_plain(30, a, b, c, d);
+    for (int i = 0; i < 30; i++)
+        printf("%lld %lld %ld\\n", b[i], p[i].v, c[i]);
+    return 0;
+}
+"""
+    done = offloaded("a.c", text, Settings(offload_threshold=0), "f_")
+    assert len(done.files) == 4 and not done.declined
+    expected = program.output(program.build(text, {}))
+    built = program.build(done.text, done.files)
+    assert program.calls(built) > 0
+    assert program.output(built) == expected
+    assert "f_named_cuda(n, (const signed char *)a, (long *)b)" in done.text
+    assert "f_plain_cuda(n, a, b, c, d)" in done.text
+
+
 def test_calls_of_functions_that_return_structures_stay_in_the_source() -> None:
     text = (FOLDER / "structures.c").read_text(encoding="utf-8")
     done = offloaded("structures.c", text, Settings(offload_threshold=0), "f_stepped")

@@ -43,6 +43,7 @@ from polylsp.targets.gpu.host_parameters import (
     Host,
     baked,
     bytes_of,
+    converted,
     former_lines,
     header,
     is_staged,
@@ -389,7 +390,8 @@ def arguments(host: Host) -> list[str]:
         pointer = each.name if not each.inner else f"&{each.name}{steps}"
         packed = member_of(host, each)
         pointer = packed.first if packed is not None else pointer
-        found.append(f"&{each.name}" if each.scalar else pointer)
+        pointer = f"&{each.name}" if each.scalar else pointer
+        found.append(converted(host.setting.region.subject, each, pointer))
     return [*found, *(size for size, _ in step_names(host))]
 
 

@@ -13,7 +13,7 @@ from math import prod
 
 import islpy as isl
 
-from polylsp.emit.c_text import element_words
+from polylsp.emit.c_text import declared_words, element_words
 from polylsp.emit.source_names import extents_of, horizon
 from polylsp.emit.subject import Member, Subject
 from polylsp.frontends.c.environment import Expanded, expand
@@ -247,6 +247,8 @@ _TYPE_WORDS = frozenset(
 _LIBRARY_TYPES = frozenset(
     ("bool", "size_t", "ptrdiff_t", "ssize_t", "intptr_t", "uintptr_t", "int8_t", "int16_t", "int32_t")
 ) | {"int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t"}
+_SEVERAL = frozenset(("signed char", "long", "unsigned long"))
+"""Types beside which C has another one of the same size and sign, on the machines that polylsp knows."""
 _STANDARD = re.compile(
     r"true|false|M_\w+|(FLT|DBL)_\w+|CHAR_BIT|(U|S)?(CHAR|SHRT|INT|LONG|LLONG|INT\d+|SIZE)_(MAX|MIN)"
 )
@@ -426,6 +428,17 @@ def _is_spelled(subject: Subject, buffer: Buffer) -> bool:
     written = (subject.source(each.site) for each in extents_of(buffer.variable.type))
     plain = all(_LITERAL.fullmatch(text) or text.isidentifier() for text in written)
     return buffer.variable.storage == "parameter" and plain
+
+
+def converted(subject: Subject, buffer: Buffer, pointer: str) -> str:
+    """A pointer to the elements of a buffer as the host function takes it: C has several types of their
+    size, of which the source may use another one (`char`, `long long`) than the host function."""
+    element = buffer.memory.element
+    words = declared_words(subject, buffer.variable, element)
+    plain = " ".join(word for word in (words or "").split() if word not in ("const", "volatile", "restrict"))
+    if plain == buffer.words or plain in _LIBRARY_TYPES or buffer.words not in _SEVERAL:
+        return pointer
+    return f"({'' if buffer.goes_out else 'const '}{buffer.words} *){pointer}"
 
 
 def _has_fixed_type(subject: Subject, buffer: Buffer, element: Integer | Floating) -> bool:
