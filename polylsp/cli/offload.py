@@ -16,7 +16,7 @@ from difflib import diff_bytes, unified_diff
 from pathlib import Path
 
 from polylsp.cli.files import NotOurs, Unreadable, line_in, read_bytes, settings_of, source_of
-from polylsp.cli.one_file import edited, offered
+from polylsp.cli.one_file import analysed, edited, offered
 from polylsp.cli.output import Exit, complain, write_bytes
 from polylsp.cli.pool import Crashed, Observer, results
 from polylsp.core.notebook import NotebookSource, cells_of
@@ -24,7 +24,10 @@ from polylsp.core.processes import TOOK_TOO_LONG
 from polylsp.core.settings import Settings
 from polylsp.core.source_files import decode, encoding_of, read_file, replace_file
 from polylsp.core.text import Source
+from polylsp.ide.lookup import loop_on_line
+from polylsp.ide.wording import verdict_sentence
 from polylsp.model.action import TRANSFORMS, Declined, Edited, Replacement, applied
+from polylsp.model.facts import parallel_roots
 
 _MOST_MB = 32
 """Of a file that stands beside an edited one."""
@@ -46,6 +49,7 @@ def run(options: argparse.Namespace) -> int:
         if isinstance(answer, Declined):
             complain(f"{place}: {answer.reason}")
             if options.target:
+                _explain_order(line, options)
                 _name_transform(line, options)
             for each in answer.kept:
                 write_bytes(b"".join(_changed(beside_it(before, each.name), before.encoded(each.wanted))))
@@ -55,6 +59,15 @@ def run(options: argparse.Namespace) -> int:
         complain(str(problem))
         return Exit.UNREADABLE
     return Exit.DONE
+
+
+def _explain_order(line: int, options: argparse.Namespace) -> None:
+    """Say why the loop that a target declined runs in order, and what would help, if no loop in it is
+    parallel."""
+    source, report = analysed(options.place.path, options)
+    found = loop_on_line(source, report, line)
+    if found is not None and not parallel_roots(found[0].answer.facts, found[1].ordinal):
+        complain(verdict_sentence(source, *found))
 
 
 def _name_transform(line: int, options: argparse.Namespace) -> None:

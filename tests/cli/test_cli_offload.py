@@ -65,13 +65,32 @@ def test_a_loop_that_needs_another_order_names_its_transform(polylsp, tmp_path: 
     )
     ran = polylsp("offload", "a b.c:3", "--target", "openmp")
     assert ran.status == 2
-    declined, named = ran.err.splitlines()
+    declined, why, named = ran.err.splitlines()
     assert declined == "polylsp: a b.c:3: No loop here is known to be parallel."
+    assert why.startswith("polylsp: `i` cannot run in parallel: `a[i - 1][j]` on line 5 reads what")
     assert named.startswith("polylsp: Skew the loops of `i`")
     assert named.endswith("polylsp offload 'a b.c:3' --transform skew")
     assert polylsp("offload", "a b.c:3", "--transform", "skew").status == 0
     ran = polylsp("offload", "a b.c:6", "--target", "openmp")
-    assert ran.err.count("\n") == 1, "nothing helps a chain"
+    assert ran.err.count("\n") == 2, "nothing helps a chain"
+
+
+@pytest.mark.parametrize("target", ["openacc", "cuda"])
+def test_a_loop_that_a_device_declines_has_its_verdict_named(polylsp, tmp_path: Path, target: str) -> None:
+    (tmp_path / "a.c").write_text(
+        "int kept(int n, const double *restrict a, double *restrict out)\n{\n    int m = 0;\n"
+        "    for (int i = 0; i < n; i++)\n        if (a[i] > 0)\n            out[m++] = a[i];\n"
+        "    return m;\n}\n"
+        "void pointed(int n, double **a)\n{\n    for (int i = 0; i < 9; i++)\n"
+        "        for (int j = 0; j < n; j++)\n            a[i][j] = 1;\n}\n"
+    )
+    ran = polylsp("offload", "a.c:4", "--target", target)
+    assert ran.status == 2
+    _, why = ran.err.splitlines()
+    assert "`i` cannot run in parallel" in why and "a prefix sum" in why
+    ran = polylsp("offload", "a.c:11", "--target", target)
+    assert ran.status == 2
+    assert ran.err.count("\n") == 1, "its loops are parallel: the reason is another one"
 
 
 def test_patch_applies_the_diff(polylsp, file: Path) -> None:
