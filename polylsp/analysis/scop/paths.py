@@ -157,6 +157,11 @@ def _element(step: Index, scope: Scope, value_of: ValueOf) -> Value:
         return _offset(index, step.subscript.type, scope) if isinstance(index, Poly) else index
     if not isinstance(index, Poly) or scope.never_negative(index):
         return index
+    assumed = scope.natural_by_progress(index)
+    if assumed is not None:
+        for each in assumed:
+            scope.assume(each)
+        return index
     extent = value_of(step.wraps, scope)
     if not isinstance(extent, Poly):
         return extent

@@ -42,7 +42,7 @@ from polylsp.analysis.scop.symbolic_value import (
     substitute_condition,
 )
 from polylsp.analysis.scop.walk_scope import Frame, Scope
-from polylsp.analysis.scop.walk_state import Opaque
+from polylsp.analysis.scop.walk_state import Opaque, pretty
 from polylsp.ir.effects import effects, walk
 from polylsp.ir.induction import own_jumps
 from polylsp.ir.program import (
@@ -59,7 +59,6 @@ from polylsp.ir.program import (
     RejectionCode,
     Statement,
 )
-from polylsp.ir.spelling import spell
 from polylsp.ir.verdict import Assumption
 from polylsp.poly.budget import coalesced
 
@@ -384,9 +383,12 @@ def _by_symbolic_step(loop: Loop, scope: Scope, frame: Frame) -> bool:
         return False
     if not variable.type.signed or not amount.symbols.isdisjoint(scope.dimensions):
         return False
-    if not scope.never_negative(amount - 1):
-        text = spell(found[0].amount)
-        frame.assume(Assumption("in-bounds", (text,), f"`{text}` is at least 1"))
+    size = amount * found[0].sign
+    if not scope.never_negative(size - 1):
+        text = pretty(size, scope.parameters)
+        positive = Assumption("in-bounds", (text,), f"`{text}` is at least 1")
+        frame.assume(positive)
+        frame.progress = (size, positive)
     return True
 
 

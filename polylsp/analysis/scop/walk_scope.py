@@ -90,7 +90,8 @@ class Frame:
     must stay on one thread; `conditions` are assumptions in terms of parameters, `untaken` branches in it
     that are presumed not to be taken; `even` are the unique names of variables to which each round adds the
     same amount; `start` is the value of the iterator in the first round, where it has one; `least` are values
-    that variables have at least in it, by unique names."""
+    that variables have at least in it, by unique names; `progress` is the step of a loop whose step is a
+    parameter, up or down, and the assumption that it is positive: `dimension` counts rounds there."""
 
     loop: Loop
     dimension: str
@@ -106,6 +107,7 @@ class Frame:
     even: frozenset[str] = frozenset()
     start: Poly | None = None
     least: Mapping[str, Poly] = field(default_factory=dict[str, Poly])
+    progress: tuple[Poly, Assumption] | None = None
 
     def assume(self, assumption: Assumption) -> None:
         """Record an assumption of the loop's verdict."""
@@ -206,6 +208,22 @@ class Scope:
         if all(c >= 0 and all(self._known_natural(a) for a in m) for m, c in value.terms):
             return True
         return self.always(Compare(">=", value))
+
+    def natural_by_progress(self, value: Poly) -> list[Assumption] | None:
+        """Assumptions on steps under which `value >= 0` at every active iteration, if it is a sum of
+        multiples of what such steps add up to and of what is proven not to be negative; `None` for others."""
+        assumed: list[Assumption] = []
+        for frame in self.frames:
+            if frame.progress is None:
+                continue
+            step, positive = frame.progress
+            passed = step * Poly.atom(Symbol(frame.dimension))
+            monomial, size = passed.terms[0]
+            times = dict(value.terms).get(monomial, 0) // size
+            if times > 0:
+                value -= passed * times
+                assumed.append(positive)
+        return assumed if self.never_negative(value) else None
 
     def _known_natural(self, atom: Atom) -> bool:
         return isinstance(atom, Symbol) and self._is_natural(atom.name)
