@@ -57,6 +57,7 @@ from polylsp.ir.program import (
     Rejection,
     Site,
     Statement,
+    Unary,
     Unsupported,
     Variable,
 )
@@ -378,7 +379,10 @@ def _nested(context: Context, node: ast.For, counted: list[Counted], level: int)
     step = whole(one.step, one.site) if isinstance(one.step, int) else one.step
     if not _is_fixed(step, node):
         step = held(context, step, one.node, statements)
-    counts_up = not isinstance(one.step, int) or one.step > 0
+    # A range with the step `-s` is taken to go down, as one with a step `s` is taken to go up.
+    down = isinstance(step, Unary) and step.operator == "-"
+    operator, moved = ("-", step.operand) if isinstance(step, Unary) and down else ("+", step)
+    counts_up = not down if not isinstance(one.step, int) else one.step > 0
     # A loop with a step that may be negative is analysed for positive ones alone: what stands in it, for all.
     may_turn = not isinstance(one.step, int) and not is_natural(step, context.counted)
     least = None if may_turn else _least(context, one.start) if counts_up else _above(stop)
@@ -403,7 +407,7 @@ def _nested(context: Context, node: ast.For, counted: list[Counted], level: int)
         Block(),
         test,
         Block((*given, *inner.statements)),
-        Block((Assign(place, "+", step, one.site),)),
+        Block((Assign(place, operator, moved, one.site),)),
         False,
         header(context, node),
         context.site(node),
