@@ -575,14 +575,14 @@ def _unmodelled(found: Verdict | None, by_model: Verdict | None) -> str:
 
 
 def _is_aside(function: Function, loop: Loop, known: dict[int, Verdict]) -> bool:
-    """True if a loop does not compute with arrays, and is not decided; and if it runs in order over values
-    that are no numbers."""
+    """True if a loop does not compute with arrays, and is not parallel under any condition; and if it runs in
+    order over values that are no numbers."""
     verdict = known.get(loop.ordinal)
-    if isinstance(verdict, Sequential):
-        unmodelled = [one.rejection.code for one in walk(loop) if isinstance(one, Unsupported)]
-        return bool(unmodelled) and all(code == "generic-iterable" for code in unmodelled)
-    undecided = verdict is None or (isinstance(verdict, Unknown) and not verdict.would_help)
-    return undecided and loop.ordinal in function.aside
+    if isinstance(verdict, Parallel) or (isinstance(verdict, Unknown) and verdict.would_help):
+        return False
+    unmodelled = [one.rejection.code for one in walk(loop) if isinstance(one, Unsupported)]
+    is_generic = bool(unmodelled) and all(code == "generic-iterable" for code in unmodelled)
+    return loop.ordinal in function.aside or (isinstance(verdict, Sequential) and is_generic)
 
 
 def _loop_facts(loop: Loop, loops: list[Loop], known: dict[int, Verdict], misfit: Misfit | None) -> LoopFacts:

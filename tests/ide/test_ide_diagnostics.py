@@ -386,15 +386,37 @@ ASIDE = """def drawn(axes, curves, share):
             axes[i].show()
     for i in range(3):
         curves.append(axes.line(i))
+
+def in_order(node, names: dict, n: int, curves):
+    while node:
+        node = node.next
+    for i in range(n):
+        print(i)
+    text = ""
+    for name in names:
+        text = text + ", " + name
+    lines = []
+    for i in range(n):
+        lines.append(str(i))
+    for i in range(n):
+        lines.append((i, text))
+    for i in range(n):
+        lines.append(2.0 * i)
+    for i in range(1, n):
+        curves[i] = curves[i - 1] + 1
+    total = 0
+    for i in range(n):
+        total += i
+    return lines, total
 """
 
 
-def test_undecided_loops_that_compute_with_no_element_have_findings_only_if_all_are_wanted() -> None:
+def test_loops_that_compute_with_no_element_have_findings_only_if_all_are_wanted() -> None:
     source, report = Source(ASIDE), analyse("aside.py", ASIDE, Settings(cache=False))
 
     def lines(level: str) -> list[int]:
         found = diagnostics(source, report, Settings(findings=level))
         return [source.line_of(each.span.start) + 1 for each in found]
 
-    assert lines("essential") == [9, 11, 14]
-    assert lines("all") == [2, 5, 7, 9, 11, 14]
+    assert lines("essential") == [9, 11, 14, 30, 32, 35]
+    assert lines("all") == [2, 5, 7, 9, 11, 14, 18, 20, 23, 26, 28, 30, 32, 35]

@@ -24,6 +24,8 @@ _OBJECTS = (
     ast.Lambda,
 )  # fmt: skip
 """Values that are no numbers."""
+_MAKERS = frozenset(("chr", "dict", "format", "input", "list", "repr", "set", "sorted", "str", "tuple"))
+"""Functions that make values which are no numbers."""
 
 
 def reported(context: Context, node: ast.For | ast.While, made: list[Statement]) -> list[Statement]:
@@ -59,10 +61,12 @@ def aside(context: Context, body: Sequence[ast.stmt]) -> frozenset[int]:
 
 def _computes(context: Context, node: ast.AST) -> bool:
     """True for arithmetic, a comparison or a function of numbers with elements or whole arrays, for an
-    element that is set, and for a list that grows."""
+    element that is set, and for a list that grows by what may be a number or several."""
     match node:
-        case ast.Attribute(attr="append" | "extend"):
-            return True
+        case ast.Call(func=ast.Attribute(attr="append" | "extend" as method), args=[added]):
+            kind = context.kind(added)
+            may_be_number = isinstance(kind, Number | Array) or kind in (None, UNKNOWN)
+            return method == "extend" or (_is_value(added) and may_be_number)
         case ast.AugAssign(target=target, value=added):
             return _is_value(added) and any(_is_element(context, one) for one in (target, added))
         case ast.Assign(targets=targets, value=stored):
@@ -97,6 +101,10 @@ def _is_value(node: ast.expr) -> bool:
     """True for what may be a number."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, (int, float, complex)) and not isinstance(node.value, bool)
+    if isinstance(node, ast.BinOp):
+        return _is_value(node.left) and _is_value(node.right)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id not in _MAKERS
     return not isinstance(node, _OBJECTS)
 
 
