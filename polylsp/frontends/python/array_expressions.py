@@ -21,7 +21,7 @@ from polylsp.frontends.python.array_sections import (
     subscript,
     transposed,
 )
-from polylsp.frontends.python.calls import stores_to_argument, without_rank
+from polylsp.frontends.python.calls import method_of, refuse_unknown, stores_to_argument, without_rank
 from polylsp.frontends.python.kinds import (
     BOOL,
     COMPLEX,
@@ -255,6 +255,10 @@ def _call(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
         return reduced(context, node, fx)
     if name and numpy_functions.is_pure(path) and arguments and not node.keywords:
         return _joined(context, arguments, fx, lambda v: _applied(context, node, name, v))
+    of_array = isinstance(node.func, ast.Attribute) and isinstance(context.kind(node.func.value), Array)
+    if not path and not of_array and method_of(context, node) is None:
+        refuse_unknown(context, node, fx)
+        return None
     text = f"what `{context.text(node.func)}` makes of arrays is not analysed"
     refuse(context, fx, "unknown-call", node, text, "write a loop over its elements")
     return None

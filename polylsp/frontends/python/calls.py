@@ -238,12 +238,20 @@ def call(context: Context, node: ast.Call, fx: Effects) -> Expr:
         return refuse(context, fx, "unknown-call", node, known.reason, known.advice)
     if isinstance(node.func, ast.Name) and isinstance(context.kinds.declarations.get(name), ClassOf):
         return refuse(context, fx, "unknown-call", node, f"the effects of making a `{name}` are not analysed")
+    return refuse_unknown(context, node, fx)
+
+
+def refuse_unknown(context: Context, node: ast.Call, fx: Effects) -> Expr:
+    """Refuse a call of a function of which nothing is known."""
     why, advice = _unknown_function(context, node.func)
-    return refuse(context, fx, "unknown-call", node, f"the effects of `{name}` are unknown{why}", advice)
+    text = f"the effects of `{context.text(node.func)}` are unknown{why}"
+    return refuse(context, fx, "unknown-call", node, text, advice)
 
 
 def _unknown_function(context: Context, function: ast.expr) -> tuple[str, str]:
     """The reason why the function of a call is not known, as a clause, and what would tell it."""
+    if isinstance(function, ast.Attribute) and ast.unparse(function.value) == "self":
+        return ": it is an attribute or an inherited method", "call a function of this file by its own name"
     if not isinstance(function, ast.Name) or hasattr(builtins, function.id):
         return "", ""
     name = function.id

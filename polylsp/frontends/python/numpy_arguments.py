@@ -33,6 +33,9 @@ _OUTPUTS: dict[int, str] = {
 }
 OUTPUT_POSITIONS = {name: position for position, names in _OUTPUTS.items() for name in names.split()}
 """Position of the output array among the arguments of functions that are no ufuncs, from 0 on."""
+_OF_ARRAYS = frozenset((*OUTPUT_POSITIONS, "conj", "conjugate"))
+"""Functions that arrays have as methods, among those with an output array: other ufuncs are none, so that
+`self.subtract(x, y)` is a call of something else."""
 _WITHOUT_OUTPUT = frozenset(("isclose", "where", "sinc"))
 """Functions of each element that are no ufuncs of NumPy."""
 OVERWRITE_POSITIONS = {
@@ -58,7 +61,7 @@ def stored_arguments(path: str, call: ast.Call) -> list[ast.expr]:
     name, given = _name(path, call), _arguments(path, call)
     named = {one.arg: one.value for one in call.keywords if one.arg is not None}
     found = [named[each] for each in ("out", "output") if each in named]
-    found += _at(given, output_position(name))
+    found += _at(given, output_position(name) if path or name in _OF_ARRAYS else None)
     overwrites = [value for each, value in named.items() if each.startswith("overwrite")]
     overwrites += _at(given, _overwrite_position(name))
     if name == "nan_to_num" and not _copies(name, call, given):
